@@ -1,0 +1,28 @@
+"""Threads, which stand outside the kernels."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import joblib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["BLOCK", "map_blocks"]
+
+BLOCK = 2**18  # rows: large against the cost of a call, small against any large sample
+
+T = TypeVar("T")
+
+
+def map_blocks(function: Callable[[slice], T], n: int) -> Iterator[T]:
+    """Apply a function to fixed blocks of n rows, and give the results in their order."""
+    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+    n_threads = min(len(blocks), joblib.cpu_count()) if len(blocks) > 1 else 1
+    if n_threads == 1:
+        yield from map(function, blocks)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(function, blocks)

@@ -1,0 +1,132 @@
+"""Linear-binned histograms: the only pass over the data, and all that is kept of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noisykmeans import _kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from noisykmeans.grid import Grid
+
+__all__ = ["Histogram", "fill"]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The mass of a sample at the nodes of a grid.
+
+    Each observation shares its weight among the 2^d nodes around it, in proportion to
+    ``prod (1 - |z_v - node_v| / spacing_v)``. This keeps mass and mean exactly.
+
+    Parameters
+    ----------
+    grid : Grid
+        The nodes.
+    values : array of the grid's shape
+        The mass at each node, in the unit of the weights.
+    outside : float
+        The mass of the observations beyond the grid: counted, and nowhere else.
+
+    Examples
+    --------
+    >>> from noisykmeans.grid import Grid
+    >>> grid = Grid((0.0,), (1.0,), (4,))
+    >>> histogram = fill(grid, [[0.5], [2.0], [7.0]])
+    >>> histogram.values.tolist(), histogram.outside
+    ([0.5, 0.5, 1.0, 0.0], 1.0)
+    >>> (histogram + histogram).mass
+    4.0
+    """
+
+    grid: Grid
+    values: NDArray[np.float64]
+    outside: float = 0.0
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64)
+        if values.shape != self.grid.shape:
+            raise ValueError(
+                f"values have the shape {values.shape}, the grid has {self.grid.shape}"
+            )
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def mass(self) -> float:
+        """The mass on the grid."""
+        return float(self.values.sum())
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """The standard deviation of the sample along each axis, about.
+
+        The shares of the two nodes around a point add ``spacing^2 / 6`` to the variance on
+        average; this is taken off.
+        """
+        variances = []
+        axes = range(self.grid.dimension)
+        for axis, (x, spacing) in enumerate(zip(self.grid.nodes, self.grid.spacing, strict=True)):
+            share = self.values.sum(axis=tuple(v for v in axes if v != axis)) / self.mass
+            variance = share @ (x - share @ x) ** 2
+            variances.append(max(variance - spacing**2 / 6, variance / 6))
+        return np.sqrt(variances)
+
+    def __add__(self, other: object) -> Histogram:
+        """Return the histogram of both samples."""
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        if other.grid != self.grid:
+            raise ValueError(
+                f"histograms add on one grid only; got {self.grid} and {other.grid}: "
+                f"fill both on the same one"
+            )
+        return Histogram(self.grid, self.values + other.values, self.outside + other.outside)
+
+    def __repr__(self) -> str:
+        return f"Histogram({self.grid}, mass={self.mass:g}, outside={self.outside:g})"
+
+
+def fill(grid: Grid, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Histogram:
+    """Bin a sample on a grid.
+
+    The rows are binned in fixed blocks, in as many threads as there are cores; the blocks are
+    added in their order, so that the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    grid : Grid
+        The nodes.
+    X : array of shape (n, d)
+        Observations.
+    sample_weight : array of shape (n,) or None
+        Their weights, 1 each if None.
+    """
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.ndim != 2 or X.shape[1] != grid.dimension:
+        raise ValueError(f"X must have the shape (n, {grid.dimension}); got {X.shape}")
+    weights = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if sample_weight is not None and weights.shape != (len(X),):
+        raise ValueError(f"sample_weight must have the shape ({len(X)},); got {weights.shape}")
+    weights = np.broadcast_to(weights, len(X))
+    lower, per_spacing = np.array(grid.lower), 1 / np.array(grid.spacing)
+    kernel = (_kernels.binning.bin_1d, _kernels.binning.bin_2d, _kernels.binning.bin_3d)[
+        grid.dimension - 1
+    ]
+
+    def block(rows: slice) -> tuple[NDArray[np.float64], float]:
+        values = np.zeros(grid.shape)
+        return values, kernel(X[rows], weights[rows], lower, per_spacing, values)
+
+    total, outside = np.zeros(grid.shape), 0.0
+    for values, beyond in _kernels.threads.map_blocks(block, len(X)):
+        total += values
+        outside += beyond
+    return Histogram(grid, total, outside)

@@ -1,0 +1,70 @@
+"""The empirical characteristic function on the dual grid, by FFT of the histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import fft
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noisykmeans.grid import Grid
+    from noisykmeans.histogram import Histogram
+
+__all__ = ["Spectrum", "transform"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Fourier coefficients of a sample on the dual grid.
+
+    ``coefficients = E exp(-i <t, Z - lower>)`` with ``lower`` the grid's first node: the sign and
+    the origin of the FFT, in which phases cancel later. `characteristic_function` has the
+    statistician's.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid of the histogram; the frequencies are ``grid.frequencies``.
+    coefficients : complex array
+        One for each frequency.
+    """
+
+    grid: Grid
+    coefficients: NDArray[np.complex128]
+
+    def characteristic_function(self) -> NDArray[np.complex128]:
+        """``phi_Z(t) = E exp(i <t, Z>)`` at the frequencies of the dual grid."""
+        phi = np.conj(self.coefficients)
+        for axis, (t, lower) in enumerate(zip(self.grid.frequencies, self.grid.lower, strict=True)):
+            phi = phi * _along(np.exp(1j * t * lower), axis, self.grid.dimension)
+        return phi
+
+    def __repr__(self) -> str:
+        return f"Spectrum({self.grid})"
+
+
+def transform(histogram: Histogram) -> Spectrum:
+    """Transform a histogram, normalised to mass 1.
+
+    Linear binning multiplies the c.f. by ``prod sinc^2(t_v spacing_v / 2)``, sinc x = sin x / x;
+    this is divided out. What remains of the binning is aliasing, of relative size
+    ``(t_v spacing_v / 2 pi)^2``.
+    """
+    grid = histogram.grid
+    mass = histogram.mass
+    if not mass > 0:
+        raise ValueError(f"the histogram must have a positive mass; got {mass:g}")
+    coefficients = fft.rfftn(histogram.values, s=grid.padded_shape)
+    coefficients /= mass
+    for axis, (t, spacing) in enumerate(zip(grid.frequencies, grid.spacing, strict=True)):
+        coefficients /= _along(np.sinc(t * spacing / (2 * np.pi)) ** 2, axis, grid.dimension)
+    return Spectrum(grid, coefficients)
+
+
+def _along(values: NDArray[np.generic], axis: int, dimension: int) -> NDArray[np.generic]:
+    """Shape a vector so that it broadcasts along one axis of several."""
+    return values.reshape([-1 if v == axis else 1 for v in range(dimension)])
