@@ -1,0 +1,60 @@
+"""k-means for data with measurement errors.
+
+Observations are ``Z = X + eps``: clean points plus errors of known law. k-means on Z splits along
+the noise where the errors are large. Noisy k-means (Brunet and Loustau, 2013) estimates the
+density of X from Z by deconvolution, and runs Lloyd's iterations on that density:
+
+    observations -> Histogram -> Spectrum -> Deconvolution -> Density -> Lloyd -> centers
+
+`NoisyKMeans` is the estimator, `noise` has the laws of errors; the modules bear the names of the
+stages and can be read in that order. Names load when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noisykmeans import datasets, metrics, noise, plots, selection, windows
+    from noisykmeans.density import Density
+    from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
+    from noisykmeans.grid import Grid
+    from noisykmeans.histogram import Histogram
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DeconvolvedDensity",
+    "Density",
+    "Grid",
+    "Histogram",
+    "NoisyKMeans",
+    "datasets",
+    "metrics",
+    "noise",
+    "plots",
+    "selection",
+    "windows",
+]
+
+_HOME = {
+    "DeconvolvedDensity": "estimators",
+    "Density": "density",
+    "Grid": "grid",
+    "Histogram": "histogram",
+    "NoisyKMeans": "estimators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_HOME.get(name, name)}")
+    value = getattr(module, name) if name in _HOME else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
