@@ -8,6 +8,7 @@ and the periodic wrap of the transform never reaches them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from scipy.fft import next_fast_len
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MARGIN", "MAX_DIMENSION", "MEMORY_LIMIT", "Grid"]
+__all__ = ["MARGIN", "MAX_DIMENSION", "MEMORY_LIMIT", "Grid", "check_dimension"]
 
 MAX_DIMENSION = 3
 MARGIN = 0.1  # share of the data's range by which a grid exceeds it at either end
@@ -52,11 +53,7 @@ class Grid:
     def __post_init__(self) -> None:
         if not len(self.lower) == len(self.spacing) == len(self.shape):
             raise ValueError(f"lower, spacing and shape must have one entry an axis; got {self}")
-        if not 1 <= self.dimension <= MAX_DIMENSION:
-            raise ValueError(
-                f"a grid has 1 to {MAX_DIMENSION} axes; got {self.dimension}: "
-                f"noise with more features is not supported on a grid"
-            )
+        check_dimension(self.dimension)
         if min(self.shape) < 2:
             raise ValueError(f"a grid needs at least 2 nodes on each axis; got shape {self.shape}")
         if not (np.isfinite(self.lower).all() and np.isfinite(self.spacing).all()):
@@ -79,7 +76,7 @@ class Grid:
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         step = 2.0 ** np.floor(np.log2(np.broadcast_to(np.asarray(spacing), low.shape)))
         first = np.floor((low - MARGIN * (high - low)) / step)
-        last = np.ceil((high + MARGIN * (high - low)) / step)
+        last = np.maximum(np.ceil((high + MARGIN * (high - low)) / step), first + 1)
         nodes = last - first + 1
         _check_memory(nodes)
         return cls(tuple(map(float, first * step)), tuple(map(float, step)), tuple(map(int, nodes)))
@@ -129,6 +126,15 @@ class Grid:
         )
 
 
+def check_dimension(d: int) -> None:
+    """Raise unless a grid may have that many axes."""
+    if not 1 <= d <= MAX_DIMENSION:
+        raise ValueError(
+            f"a grid has 1 to {MAX_DIMENSION} axes; got {d}: "
+            f"noise with more features is not supported on a grid"
+        )
+
+
 def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return FFT-friendly lengths of at least ``2 n - 1``."""
     return tuple(int(next_fast_len(2 * n - 1, real=True)) for n in shape)
@@ -137,7 +143,7 @@ def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _check_memory(nodes: NDArray[np.float64]) -> None:
     """Raise where the Fourier transform on that many nodes would exceed the memory limit."""
     # A complex number on half of the padded nodes; floats, since the product may be astronomic.
-    need = 8 * float(np.prod(2 * nodes))
+    need = 8 * math.prod((2 * nodes).tolist())
     if not need <= MEMORY_LIMIT:
         shape = " x ".join(f"{n:.0f}" for n in nodes)
         raise ValueError(

@@ -101,7 +101,7 @@ class FlatTop(Window):
     @property
     def unit(self) -> float:
         """The point of the step at height ``exp(-1/2)``."""
-        s = 0.4426835073587  # 10 s^3 - 15 s^4 + 6 s^5 = 1 - exp(-1/2)
+        s = 0.4426835075873  # 10 s^3 - 15 s^4 + 6 s^5 = 1 - exp(-1/2)
         return self.flat + s * (1 - self.flat)
 
     def _inside(self, u: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisykmeans.grid import check_dimension
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,16 +36,37 @@ def smallest_bandwidth(
 ) -> float:
     """Return the bandwidth, or the smallest larger one whose band the noise leaves usable.
 
-    Along the axis, ``|phi_eta|`` must stay above 1e-12 and may not pass through 0; a zero shows
-    as a jump of the phase by about pi between neighbouring frequencies.
+    Along the axis, ``|phi_eta|`` must stay above 1e-12 and may not touch or pass through 0.
     """
-    t = window.support / bandwidth * np.geomspace(1e-6, 1, 4096)
-    phi = on_axis(noise, t, axis, dimension)
-    gone = ~(np.abs(phi) >= 1 / LARGEST_GAIN)
+    edge = np.zeros((1, dimension))
+    edge[0, axis] = window.support / bandwidth
+    return bandwidth / _usable_share(noise, edge, 4096)
+
+
+def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float:
+    """Return the share of the rays from 0 to the edges up to which 1 / phi_eta can be used.
+
+    A zero shows as a jump of the phase by about pi between neighbouring frequencies or, where
+    phi_eta only touches it, as a minimum of ``|phi_eta|`` that falls to 0 when looked at closely.
+    """
+    s = np.geomspace(1e-6, 1, steps)
+    phi = noise.characteristic_function(s[:, None, None] * edges)
+    size = np.abs(phi)
+    gone = ~(size >= 1 / LARGEST_GAIN)
     gone[1:] |= (phi[1:] * np.conj(phi[:-1])).real <= 0
-    if not gone.any():
-        return bandwidth
-    return float(window.support / t[max(gone.argmax() - 1, 0)])
+    first = np.where(gone.any(axis=0), gone.argmax(axis=0), steps)
+    dips = (size[1:-1] < size[:-2]) & (size[1:-1] <= size[2:])
+    before, ray = np.nonzero(dips & (np.arange(2, steps)[:, None] < first))
+    low, high = s[before], s[before + 2]
+    for _ in range(8):
+        closer = np.linspace(low, high, 17, axis=1)
+        size = np.abs(noise.characteristic_function(closer[:, :, None] * edges[ray][:, None, :]))
+        least = size.argmin(axis=1)[:, None]
+        low = np.take_along_axis(closer, np.maximum(least - 1, 0), axis=1)[:, 0]
+        high = np.take_along_axis(closer, np.minimum(least + 1, 16), axis=1)[:, 0]
+    touching = ~(size.min(axis=1, initial=1) >= 1 / LARGEST_GAIN)
+    end = min(int(first.min()), int(before[touching].min(initial=steps)) + 1)
+    return 1.0 if end >= steps else float(s[max(end - 1, 0)])
 
 
 def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) -> None:
@@ -57,19 +80,28 @@ def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) ->
                 f"{noise!r} (it exceeds {LARGEST_GAIN:g} or has a pole); the smallest usable "
                 f"bandwidth on this axis is {usable * 1.0001:.6g}"
             )
-    corners = np.array(np.meshgrid(*[(-1.0, 1.0)] * d)).reshape(d, -1).T
-    corners *= window.support / np.array(bandwidth)
-    if not (np.abs(noise.characteristic_function(corners)) >= 1 / LARGEST_GAIN).all():
-        factor = 1.0
-        while not (
-            np.abs(noise.characteristic_function(corners / factor)) >= 1 / LARGEST_GAIN
-        ).all():
-            factor *= 1.01
+    if d == 1:
+        return
+    # Rays to all of the band's border: zeros may lie off the axes.
+    border = _border(d, 33 if d == 2 else 17)
+    share = _usable_share(noise, border * (window.support / np.array(bandwidth)), 512)
+    if share < 1:
         raise ValueError(
             f"bandwidth {tuple(bandwidth)} is too small on all axes together: 1/phi_eta overflows "
-            f"for {noise!r}; the smallest usable one in this proportion is "
-            f"{tuple(float(f'{factor * value:.6g}') for value in bandwidth)}"
+            f"for {noise!r} (it exceeds {LARGEST_GAIN:g} or has a pole); the smallest usable one "
+            f"in this proportion is "
+            f"{tuple(float(f'{1.0001 / share * value:.6g}') for value in bandwidth)}"
         )
+
+
+def _border(d: int, n: int) -> NDArray[np.float64]:
+    """Return points on half of the border of ``[-1, 1]^d``; the other half mirrors it."""
+    side = np.linspace(-1, 1, n)
+    faces = []
+    for axis in range(d):
+        axes = [np.ones(1) if v == axis else side for v in range(d)]
+        faces.append(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d))
+    return np.concatenate(faces)
 
 
 def adequate_spacing(
@@ -79,16 +111,17 @@ def adequate_spacing(
 
     Binning leaves aliases of relative size ``(t spacing / 2 pi)^2`` at the frequency t, with
     independent signs for the two neighbours. Averaged over the band with the weight
-    ``|window(bandwidth t) / phi_eta(t)|`` that the estimate gives to it, the error is
-    ``sqrt(2) q^2 spacing^2 / (2 pi)^2``, q the root mean square frequency. It is kept below
-    5e-4.
+    ``|prod window(bandwidth_v t_v) / phi_eta(t)|`` that the estimate gives to it, the error is
+    ``sqrt(2) q^2 spacing^2 / (2 pi)^2``, q the root mean square frequency along the axis. It is
+    kept below 5e-4.
     """
     d = len(bandwidth)
-    spacing = np.empty(d)
-    for axis, value in enumerate(bandwidth):
-        u = np.linspace(0, window.support, 513)[1:]
-        t = u / value
-        weight = np.abs(window(u) / on_axis(noise, t, axis, d))
-        q = np.sqrt((weight * t**2).sum() / weight.sum())
-        spacing[axis] = 2 * np.pi / q * np.sqrt(_BINNING_ERROR / np.sqrt(2))
-    return spacing
+    check_dimension(d)
+    check_bandwidth(noise, window, bandwidth)
+    n = (512, 128, 32)[d - 1]
+    half = window.support * (np.arange(n) + 0.5) / n
+    u = np.stack(np.meshgrid(*[np.r_[-half[::-1], half]] * (d - 1), half, indexing="ij"), axis=-1)
+    t = u / np.array(bandwidth)
+    weight = window(u).prod(axis=-1) / np.abs(noise.characteristic_function(t))
+    squares = (weight[..., None] * t**2).reshape(-1, d).sum(axis=0) / weight.sum()
+    return np.asarray(2 * np.pi / np.sqrt(squares) * np.sqrt(_BINNING_ERROR / np.sqrt(2)))
