@@ -141,7 +141,9 @@ def lloyd(density, centers, max_iter, tol):
     centers = np.array(centers, dtype=float)
     for _ in range(max_iter):
         masses, moments = density.cell_moments(centers)
-        moved = np.where(masses[:, None] > 0, moments / masses[:, None], centers)
+        filled = masses > 1e-12 * density.mass
+        moved = centers.copy()
+        moved[filled] = moments[filled] / masses[filled, None]
         rest = (np.abs(moved - centers) / density.scale).max() <= tol
         centers = moved
         if rest:

@@ -56,7 +56,7 @@ class Density(Measure):
     values: Array
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
+        values = np.array(self.values, dtype=np.float64, order="C")
         if values.shape != self.grid.shape:
             raise ValueError(
                 f"values have the shape {values.shape}, the grid has {self.grid.shape}"

@@ -49,7 +49,7 @@ class Histogram:
     outside: float = 0.0
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
+        values = np.array(self.values, dtype=np.float64, order="C")
         if values.shape != self.grid.shape:
             raise ValueError(
                 f"values have the shape {values.shape}, the grid has {self.grid.shape}"

@@ -32,7 +32,7 @@ def plus_plus(measure: Measure, n_clusters: int, rng: np.random.RandomState) -> 
     array of shape (n_clusters, d)
     """
     points, weights = measure.support()
-    _check_support(len(points), n_clusters)
+    _check_support(int(np.count_nonzero(weights)), n_clusters)
     # Weights relative to their sum: a density's are tiny, and D^2 times weight may underflow.
     centers, _ = kmeans_plusplus(
         points, n_clusters, sample_weight=weights / weights.sum(), random_state=rng

@@ -240,13 +240,15 @@ def lloyd(
     """
     k = centers.shape[0]
     work = workspace(k)
+    # A single row is a line: the way across it is no axis, and no center moves there.
+    first = 2 if prefix.shape[1] == 1 else 0
     masses, moments = np.empty(k), np.empty((k, 3))
     for iteration in range(max_iter):
         sweep(prefix, side, levels, metric, centers, work, masses, moments)
         largest = 0.0
         for j in range(k):
             if masses[j] > smallest_mass:
-                for v in range(3):
+                for v in range(first, 3):
                     c = moments[j, v] / masses[j]
                     largest = max(largest, abs(c - centers[j, v]))
                     centers[j, v] = c
