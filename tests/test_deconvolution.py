@@ -126,7 +126,8 @@ def test_typical_error_falls_fourfold_for_each_doubling_of_the_resolution(law):
         grid = default_grid(Z, law, window, bandwidth)
         squares += relative_errors(grid, Z, law, window, bandwidth, [1, 2, 4]) ** 2
     ratios = np.sqrt(squares[:-1] / squares[1:])
-    assert ratios == pytest.approx([4, 4], rel=0.1)
+    # 80 samples leave some 8 % to chance.
+    assert ratios == pytest.approx([4, 4], rel=0.2)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -220,7 +220,7 @@ def shortest(function, repetitions):
 @pytest.mark.parametrize(("k", "n", "times"), [(3, 128, 15), (10, 512, 40)])
 def test_sweep_is_many_times_faster_than_an_iteration_of_k_means(k, n, times):
     density = mixture(2, n, bumps=k)
-    start = starts(density, k, 0)
+    start = starts(density, k, 4 if k == 3 else 0)  # from which k-means takes 20 iterations
     points, weights = density.grid.points, density.values.ravel()
 
     def sweeps(moves):
@@ -243,4 +243,5 @@ def test_sweep_is_many_times_faster_than_an_iteration_of_k_means(k, n, times):
             with threadpool_limits(limit):
                 difference = shortest(lambda: fit(20), 8) - shortest(lambda: fit(2), 8)
             theirs = min(theirs, difference / (more - 2))
+    print(f"k={k}, {n} x {n}: {1e6 * theirs:.0f} against {1e6 * ours:.2f} microseconds")  # noqa: T201  shown with -s
     assert theirs >= times * ours, f"{theirs / ours:.1f} times: {theirs:.2e} s, {ours:.2e} s"
