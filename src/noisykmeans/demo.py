@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Demo", "Row"]
 
 U = 9
+# Wide along x, where there are no errors: this adds variance there, and splits become vertical.
+BANDWIDTH = (2.0, 1.0)
 N_CLEAN = 20_000
 
 
@@ -59,7 +61,7 @@ class Demo:
         """Draw the data and fit both methods, k-means with the best of ten starts."""
         X, Z, y = make_mod1(U, random_state=seed)
         plain = NoisyKMeans(2, n_init=10, random_state=seed)
-        noisy = NoisyKMeans(2, noise=mod1_noise(U), random_state=seed)
+        noisy = NoisyKMeans(2, noise=mod1_noise(U), bandwidth=BANDWIDTH, random_state=seed)
         return cls(seed, X, Z, y, {"k-means": plain.fit(Z), "noisy k-means": noisy.fit(Z)})
 
     def rows(self) -> list[Row]:
