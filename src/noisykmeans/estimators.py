@@ -244,7 +244,8 @@ class NoisyKMeans(
     >>> from noisykmeans import NoisyKMeans, noise
     >>> from noisykmeans.datasets import make_mod1
     >>> X, Z, y = make_mod1(9, 100, random_state=0)
-    >>> model = NoisyKMeans(2, noise=noise.Gaussian((0, 3)), bandwidth=(2, 1), random_state=0)
+    >>> law = noise.Gaussian((0, 3))
+    >>> model = NoisyKMeans(2, noise=law, bandwidth=(0.75, 1.2), window="flat-top", random_state=0)
     >>> sorted((model.fit(Z).cluster_centers_[:, 0] > 2.5).tolist())
     [False, True]
     """
@@ -439,7 +440,8 @@ class DeconvolvedDensity(DensityMixin, _GridEstimator):  # type: ignore[misc]
     >>> from noisykmeans import DeconvolvedDensity, noise
     >>> from noisykmeans.datasets import make_mod1
     >>> X, Z, y = make_mod1(9, 1000, random_state=0)
-    >>> model = DeconvolvedDensity(noise=noise.Gaussian((0, 3))).fit(Z)
+    >>> law = noise.Gaussian((0, 3))
+    >>> model = DeconvolvedDensity(law, bandwidth=(0.75, 1.2), window="flat-top").fit(Z)
     >>> at_center, between = model.score_samples([[0.0, 0.0], [2.5, 0.0]])
     >>> bool(at_center > between)
     True
