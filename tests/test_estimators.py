@@ -75,13 +75,7 @@ def test_every_check_of_scikit_learn_passes(estimator, check):
 def test_scikit_learn_has_checked_many_things(estimator, at_least):
     names = {name_of(check) for _, check in checks(estimator)}
     assert len(checks(estimator)) >= at_least
-    assert names >= MANY_FEATURES | {
-        "check_dict_unchanged",
-        "check_fit_idempotent",
-        "check_sample_weights_invariance"
-        if "check_sample_weights_invariance" in names
-        else "check_sample_weight_equivalence_on_dense_data",
-    }
+    assert names >= MANY_FEATURES | {"check_dict_unchanged", "check_fit_idempotent"}
 
 
 @pytest.mark.parametrize(
