@@ -22,7 +22,7 @@ LAYERS = [
     {"histogram", "spectrum", "measure", "density"},
     {"deconvolution", "quantization", "seeding"},
     {"selection"},
-    {"parameters"},
+    {"parameters", "validation"},
     {"estimators"},
     {"datasets", "metrics", "plots"},
     {"demo"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,16 +25,32 @@ from sklearn.utils.validation import (
 )
 
 from noisykmeans.deconvolution import KernelDeconvolution
+from noisykmeans.deconvolution.band import check_bandwidth
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.measure import distinct, standard_deviation
 from noisykmeans.noise import Gaussian
-from noisykmeans.parameters import as_bandwidth, as_noise, as_spacing, as_starts, as_window
+from noisykmeans.parameters import (
+    as_bandwidth,
+    as_centers,
+    as_noise,
+    as_resolution,
+    as_spacing,
+    as_starts,
+    as_window,
+    is_array,
+    is_count,
+    is_real,
+    usable,
+)
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.selection import Rate
 from noisykmeans.spectrum import transform
+from noisykmeans.validation import all_equal, check_outside, check_weights, varying_features
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.density import Density
@@ -43,8 +59,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["DeconvolvedDensity", "NoisyKMeans"]
-
-LARGEST_OUTSIDE = 0.05  # share of the mass that may lie beyond a given grid
 
 
 class _GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -57,17 +71,29 @@ class _GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     density_: Density | None
     histogram_: Histogram | None
 
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Leave the estimator as it was, fitted or not, where fitting fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _check_sample(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """Return the rows of positive weight and their weights."""
         sample: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+        d = sample.shape[1]
+        # Wrong without errors too, where they are not needed.
+        as_window(self.window)
+        as_bandwidth(self.bandwidth, d)
+        as_resolution(self.resolution, d)
         if sample_weight is None:
             return sample, np.ones(len(sample))
-        weights: Array = _check_sample_weight(
-            sample_weight, sample, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = check_weights(sample_weight, sample)
         counts = weights > 0
-        if not counts.any():
-            raise ValueError("sample_weight is zero for every sample: at least one must count")
         return (sample, weights) if counts.all() else (sample[counts], weights[counts])
 
     def _estimate(self, X: Array, weights: Array) -> tuple[Density, float]:
@@ -76,22 +102,21 @@ class _GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         noise, window = as_noise(self.noise, d), as_window(self.window)
         chosen = as_bandwidth(self.bandwidth, d)
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        axes = np.flatnonzero(high > low)
-        if not len(axes):
-            raise ValueError(
-                f"all observations are equal to {low.tolist()}: there is nothing to deconvolve; "
-                f"use noise=None"
-            )
+        axes = varying_features(X, low, high)
         width = (high - low)[axes]
-        if not np.isfinite(width).all():
-            raise ValueError(f"the range of X overflows: from {low.tolist()} to {high.tolist()}")
+        if not isinstance(chosen, Rate):
+            # On all features, since a message names them by their number in X.
+            check_bandwidth(noise, window, np.where(high > low, chosen, np.inf).tolist())
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = X[:, axes] if len(axes) < d else X
         if isinstance(chosen, Rate):
-            bandwidth = chosen.bandwidth(weights.sum(), standard_deviation(sample, weights), noise)
+            scale = standard_deviation(sample, weights)
+            bandwidth = usable(chosen.bandwidth(weights.sum(), scale, noise), noise, window)
         else:
             bandwidth = chosen[axes]
-        spacing = as_spacing(self.resolution, width, noise, window, bandwidth)
+        resolution = as_resolution(self.resolution, d)
+        nodes = None if resolution is None else resolution[axes]
+        spacing = as_spacing(nodes, width, noise, window, bandwidth)
         # Errors that are not centred have moved the observations away from the clean points.
         bounds = np.stack([low, high])[:, axes]
         bounds = np.concatenate([bounds, bounds - noise.mean(len(axes))])
@@ -99,22 +124,34 @@ class _GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self._constants = np.where(high > low, np.nan, low)
         return self._deconvolve(histogram, noise, bandwidth)
 
-    def _estimate_from_histogram(self, histogram: Histogram) -> tuple[Density, float]:
+    def _estimate_from_histogram(self, histogram: Any) -> tuple[Density, float]:
         """Set the density from a histogram on a grid that somebody else has chosen."""
         if not isinstance(histogram, Histogram):
-            raise TypeError(f"histogram must be a noisykmeans.Histogram; got {histogram!r}")
-        _check_outside(histogram)
+            kind = type(histogram).__name__
+            raise TypeError(
+                f"histogram must be a noisykmeans.Histogram; got {kind}: use fit for observations"
+            )
+        if self.noise is None:
+            raise ValueError(
+                "fit_histogram deconvolves, and needs the law of the errors; got noise=None: give "
+                "a law of noisykmeans.noise, or fit observations without errors with fit"
+            )
+        check_outside(histogram, stacklevel=3)
         d = histogram.grid.dimension
         noise, window = as_noise(self.noise, d), as_window(self.window)
         chosen = as_bandwidth(self.bandwidth, d)
         if isinstance(chosen, Rate):
-            chosen = chosen.bandwidth(histogram.mass, histogram.scale, noise)
+            rule = chosen.bandwidth(histogram.mass, histogram.scale, noise)
+            chosen = usable(rule, noise, window)
         coarsest = np.pi * chosen / window.support
         if (histogram.grid.spacing > coarsest).any():
             raise ValueError(
                 f"the histogram's spacing {histogram.grid.spacing} is too coarse for bandwidth "
-                f"{tuple(chosen.tolist())}: it must be at most {tuple(coarsest.tolist())}"
+                f"{tuple(chosen.round(6).tolist())}: fill it on a grid of spacing at most "
+                f"{tuple(coarsest.round(6).tolist())}, or raise bandwidth"
             )
+        for name in ("labels_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._constants = np.full(d, np.nan)
         self.n_features_in_ = d
         return self._deconvolve(histogram, noise, chosen)
@@ -153,7 +190,9 @@ class NoisyKMeans(
     The centers minimise the distortion ``W(c) = E min_j |X - c_j|^2`` of the *clean* points X,
     which nobody has seen: the density of X is estimated by deconvolution of the observations,
     and Lloyd's iterations run on that density (Brunet and Loustau, 2013). Without errors
-    (``noise=None``) this is `sklearn.cluster.KMeans`.
+    (``noise=None``) this is `sklearn.cluster.KMeans`, in any dimension; equal rows are merged
+    first, so that an integer weight is the same as so many repetitions. With errors at most
+    three features may vary.
 
     Parameters
     ----------
@@ -205,9 +244,10 @@ class NoisyKMeans(
     >>> from noisykmeans import NoisyKMeans, noise
     >>> from noisykmeans.datasets import make_mod1
     >>> X, Z, y = make_mod1(9, 100, random_state=0)
-    >>> model = NoisyKMeans(2, noise=noise.Gaussian((0, 3)), random_state=0).fit(Z)
-    >>> sorted(model.cluster_centers_[:, 0].round().tolist())
-    [0.0, 5.0]
+    >>> law = noise.Gaussian((0, 3))
+    >>> model = NoisyKMeans(2, noise=law, bandwidth=(0.75, 1.2), window="flat-top", random_state=0)
+    >>> sorted((model.fit(Z).cluster_centers_[:, 0] > 2.5).tolist())
+    [False, True]
     """
 
     def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
@@ -247,13 +287,19 @@ class NoisyKMeans(
             Weights; an integer weight is the same as repeating the row.
         """
         del y
-        sample, weights = self._check_sample(X, sample_weight)
-        _check_clusters(self.n_clusters, len(sample))
-        if self.noise is None:
-            self._fit_points(sample, weights)
-        else:
-            self._quantise(*self._estimate(sample, weights))
-        self.labels_ = self.predict(X)
+        with self._unchanged_on_error():
+            sample, weights = self._check_sample(X, sample_weight)
+            self._check_lloyd(sample.shape[1])
+            if len(sample) < self.n_clusters:
+                raise ValueError(
+                    f"n_samples={len(sample)} should be >= n_clusters={self.n_clusters}: "
+                    f"lower n_clusters"
+                )
+            if self.noise is None:
+                self._fit_points(sample, weights)
+            else:
+                self._quantise(*self._estimate(sample, weights))
+            self.labels_ = self.predict(X)
         return self
 
     def fit_histogram(self, histogram: Histogram) -> Self:
@@ -264,14 +310,36 @@ class NoisyKMeans(
         histogram : Histogram
             On a grid that covers the data. Up to a twentieth of the mass may lie outside.
         """
-        _check_clusters(self.n_clusters, None)
-        self._quantise(*self._estimate_from_histogram(histogram))
+        with self._unchanged_on_error():
+            density, mass = self._estimate_from_histogram(histogram)
+            self._check_lloyd(histogram.grid.dimension)
+            self._quantise(density, mass)
         return self
+
+    def _check_lloyd(self, dimension: int) -> None:
+        """Raise where a parameter of the starts or the iterations is none."""
+        for name in ("n_clusters", "n_init", "max_iter"):
+            value = getattr(self, name)
+            automatic = name == "n_init" and isinstance(value, str) and value == "auto"
+            if not (automatic or is_count(value)):
+                or_auto = "'auto' or " if name == "n_init" else ""
+                raise ValueError(f"{name} must be {or_auto}a positive integer; got {value!r}")
+        if not (is_real(self.tol) and 0 <= self.tol < np.inf):
+            raise ValueError(f"tol must be a finite number, not negative; got {self.tol!r}")
+        if is_array(self.init):
+            as_centers(self.init, self.n_clusters, dimension, "init")
 
     def _fit_points(self, X: Array, weights: Array) -> None:
         """Without errors the measure is the sample itself: plain k-means."""
-        X, weights = distinct(X, weights)
-        _check_clusters(self.n_clusters, None)
+        low, high = X.min(axis=0), X.max(axis=0)
+        if self.n_clusters > 1 and (low == high).all():
+            raise ValueError(
+                f"{all_equal(X, low)}: there are no {self.n_clusters} clusters to find; use "
+                f"n_clusters=1"
+            )
+        points, merged = distinct(X, weights)
+        if len(points) >= self.n_clusters:  # or let KMeans warn, as always
+            X, weights = points, merged
         names = ("n_clusters", "init", "n_init", "max_iter", "tol", "random_state")
         plain = KMeans(**{name: getattr(self, name) for name in names})
         plain.fit(X, sample_weight=weights)
@@ -282,21 +350,27 @@ class NoisyKMeans(
         self.density_ = self.histogram_ = None
 
     def _quantise(self, density: Density, mass: float) -> None:
+        d, varying = self.n_features_in_, np.isnan(self._constants)
         init = self.init
-        if isinstance(init, list | tuple | np.ndarray):
-            init = np.asarray(init, dtype=np.float64)
-            if init.shape != (self.n_clusters, self.n_features_in_):
-                raise ValueError(
-                    f"init must have the shape ({self.n_clusters}, {self.n_features_in_}); "
-                    f"got {init.shape}"
-                )
-            init = init[:, np.isnan(self._constants)]
+        if is_array(init):
+            init = as_centers(init, self.n_clusters, d, "init")[:, varying]
+        elif callable(init):
+            init = self._on_grid_axes
         rng = check_random_state(self.random_state)
         starts = as_starts(init, self.n_init, density, self.n_clusters, rng)
         best = lloyd_from_best(density, starts, self.max_iter, self.tol)
         self.cluster_centers_ = self._embedded(best.centers)
         self.inertia_ = best.distortion * mass
         self.n_iter_ = best.n_iter
+
+    def _on_grid_axes(
+        self, points: Array, n_clusters: int, random_state: np.random.RandomState
+    ) -> Array:
+        """Call the function init with points that have all features, and drop the constant ones."""
+        start = self.init(self._embedded(points), n_clusters, random_state=random_state)
+        d = self.n_features_in_
+        start = as_centers(start, n_clusters, d, "the centers that init returns")
+        return start[:, np.isnan(self._constants)]
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the closest center of each observation, as in the paper.
@@ -311,7 +385,8 @@ class NoisyKMeans(
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the distances of observations to the centers, of shape (n, n_clusters)."""
-        return np.asarray(euclidean_distances(self._check_new(X), self.cluster_centers_))
+        X = self._check_new(X)
+        return np.asarray(euclidean_distances(X, self.cluster_centers_), dtype=X.dtype)
 
     def score(
         self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None
@@ -365,7 +440,8 @@ class DeconvolvedDensity(DensityMixin, _GridEstimator):  # type: ignore[misc]
     >>> from noisykmeans import DeconvolvedDensity, noise
     >>> from noisykmeans.datasets import make_mod1
     >>> X, Z, y = make_mod1(9, 1000, random_state=0)
-    >>> model = DeconvolvedDensity(noise=noise.Gaussian((0, 3))).fit(Z)
+    >>> law = noise.Gaussian((0, 3))
+    >>> model = DeconvolvedDensity(law, bandwidth=(0.75, 1.2), window="flat-top").fit(Z)
     >>> at_center, between = model.score_samples([[0.0, 0.0], [2.5, 0.0]])
     >>> bool(at_center > between)
     True
@@ -396,11 +472,12 @@ class DeconvolvedDensity(DensityMixin, _GridEstimator):  # type: ignore[misc]
             Weights; an integer weight is the same as repeating the row.
         """
         del y
-        sample, weights = self._check_sample(X, sample_weight)
-        if self.noise is None:
-            self._fit_points(sample, weights)
-        else:
-            self._estimate(sample, weights)
+        with self._unchanged_on_error():
+            sample, weights = self._check_sample(X, sample_weight)
+            if self.noise is None:
+                self._fit_points(sample, weights)
+            else:
+                self._estimate(sample, weights)
         return self
 
     _points: Any
@@ -439,33 +516,9 @@ class DeconvolvedDensity(DensityMixin, _GridEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw points from the estimated law of the clean points, of shape (n_samples, d)."""
         check_is_fitted(self)
+        if not is_count(n_samples):
+            raise ValueError(f"n_samples must be a positive integer; got {n_samples!r}")
         rng = check_random_state(random_state)
         if self.density_ is None:
             return np.asarray(self._points.sample(n_samples, rng) * self.bandwidth_)
         return self._embedded(self.density_.sample(n_samples, int(rng.randint(2**31 - 1))))
-
-
-def _check_clusters(n_clusters: Any, n_samples: int | None) -> None:
-    """Raise unless n_clusters is a positive integer, and no more than the observations."""
-    is_count = isinstance(n_clusters, int | np.integer) and not isinstance(n_clusters, bool)
-    if not is_count or n_clusters < 1:
-        raise ValueError(f"n_clusters must be a positive integer; got {n_clusters!r}")
-    if n_samples is not None and n_samples < n_clusters:
-        raise ValueError(
-            f"n_samples={n_samples} should be >= n_clusters={n_clusters}: lower n_clusters"
-        )
-
-
-def _check_outside(histogram: Histogram) -> None:
-    """Warn of mass beyond the grid, and raise where it is too much."""
-    total = histogram.mass + histogram.outside
-    if not histogram.outside > 0:
-        return
-    share = histogram.outside / total
-    message = f"{share:.3%} of the observations' mass lies outside the grid"
-    if share > LARGEST_OUTSIDE:
-        raise ValueError(
-            f"{message}, more than the {LARGEST_OUTSIDE:.0%} that can be left out: fill the "
-            f"histogram on a grid that covers the data"
-        )
-    warnings.warn(f"{message} and is left out", UserWarning, stacklevel=4)

@@ -38,7 +38,7 @@ class Rate:
     --------
     >>> from noisykmeans.noise import Laplace
     >>> Rate(s=2).bandwidth(10_000, np.array([2.0]), Laplace(0.5)).round(3).tolist()
-    [0.607]
+    [0.459]
     """
 
     s: float = 2.0
