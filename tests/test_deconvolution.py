@@ -49,7 +49,7 @@ def observations(law, d, n=200, seed=0):
 
 def default_grid(Z, law, window, bandwidth):
     """The grid of the estimators with resolution "auto"."""
-    spacing = as_spacing("auto", np.ptp(Z, axis=0), law, window, bandwidth)
+    spacing = as_spacing(None, np.ptp(Z, axis=0), law, window, bandwidth)
     bounds = np.stack([Z.min(axis=0), Z.max(axis=0)])
     return Grid.covering(np.concatenate([bounds, bounds - law.mean(Z.shape[1])]), spacing)
 

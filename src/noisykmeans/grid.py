@@ -145,7 +145,7 @@ def _check_memory(nodes: NDArray[np.float64]) -> None:
     # A complex number on half of the padded nodes; floats, since the product may be astronomic.
     need = 8 * math.prod((2 * nodes).tolist())
     if not need <= MEMORY_LIMIT:
-        shape = " x ".join(f"{n:.0f}" for n in nodes)
+        shape = " x ".join(f"{n:.6g}" for n in nodes)
         raise ValueError(
             f"a grid of {shape} nodes would need {need / 2**30:.3g} GiB for its Fourier transform, "
             f"above the limit of {MEMORY_LIMIT / 2**30:g} GiB: lower resolution or raise bandwidth"

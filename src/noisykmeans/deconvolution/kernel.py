@@ -61,9 +61,9 @@ class KernelDeconvolution:
     >>> from noisykmeans.spectrum import transform
     >>> grid = Grid((-8.0,), (0.125,), (129,))
     >>> plan = KernelDeconvolution(grid, noise.Laplace(0.5), windows.Cubic())
-    >>> density = plan.density(transform(fill(grid, [[-2.0], [2.0]])), (0.5,))
+    >>> density = plan.density(transform(fill(grid, [[2.0]])), (0.5,))
     >>> density.grid.nodes[0][density.values.argmax()].item()
-    -2.0
+    2.0
     """
 
     grid: Grid
