@@ -157,3 +157,11 @@ def projected(values, total):
     xi = (np.cumsum(f) - total) / np.arange(1, f.size + 1)
     rank = np.flatnonzero(f > xi)[-1]
     return np.maximum(values - xi[rank], 0)
+
+
+def bump_moments(points, weights, means, log_shares):
+    """Responsibilities of bumps with covariance 1, their masses and moments, the likelihood."""
+    squares = ((points[:, None, :] - means) ** 2).sum(-1)
+    joint = np.exp(log_shares - squares / 2)
+    share = weights[:, None] * joint / joint.sum(1, keepdims=True)
+    return share.sum(0), share.T @ points, weights @ np.log(joint.sum(1))

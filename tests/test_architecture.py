@@ -18,13 +18,15 @@ SOURCE = Path(noisykmeans.__file__).parent
 # The way of the data, from the bottom up. A module may import from lower layers and its own.
 LAYERS = [
     {"_kernels"},
-    {"grid", "noise", "windows"},
+    {"grid", "metrics", "noise", "windows"},
     {"histogram", "spectrum", "measure", "density"},
-    {"deconvolution", "quantization", "seeding"},
+    {"seeding"},
+    {"deconvolution", "quantization"},
     {"selection"},
+    {"estimation"},
     {"parameters", "validation"},
     {"estimators"},
-    {"datasets", "metrics", "plots"},
+    {"datasets", "plots"},
     {"demo"},
     {"cli"},
 ]

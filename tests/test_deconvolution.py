@@ -8,10 +8,10 @@ import reference
 from noisykmeans import windows
 from noisykmeans.deconvolution import KernelDeconvolution, adequate_spacing, smallest_bandwidth
 from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.estimation import kernel_spacing
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import fill
 from noisykmeans.noise import Gaussian, Independent, Laplace, Projected, Uniform
-from noisykmeans.parameters import as_spacing
 from noisykmeans.spectrum import transform
 from strategies import EXPONENTIAL, LAWS, SHORT_EXPONENTIAL, WINDOWS
 
@@ -49,7 +49,7 @@ def observations(law, d, n=200, seed=0):
 
 def default_grid(Z, law, window, bandwidth):
     """The grid of the estimators with resolution "auto"."""
-    spacing = as_spacing(None, np.ptp(Z, axis=0), law, window, bandwidth)
+    spacing = kernel_spacing(None, np.ptp(Z, axis=0), law, window, bandwidth)
     bounds = np.stack([Z.min(axis=0), Z.max(axis=0)])
     return Grid.covering(np.concatenate([bounds, bounds - law.mean(Z.shape[1])]), spacing)
 

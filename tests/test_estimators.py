@@ -1,6 +1,7 @@
 """The estimators keep scikit-learn's contract, the limits of the theory, and their promises."""
 
 import pickle
+import time
 import warnings
 from functools import partial
 
@@ -15,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from noisykmeans import DeconvolvedDensity, Grid, NoisyKMeans, noise, windows
-from noisykmeans.datasets import make_mod1, mod1_noise
+from noisykmeans.datasets import make_mod1, make_mod2, mod1_noise, mod2_noise
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.metrics import clustering_risk
 from noisykmeans.selection import Rate
@@ -271,7 +272,7 @@ def test_function_draws_the_start_from_the_density(blobs):
     )
 
 
-@pytest.mark.parametrize("bandwidth", [0.7, (0.7, 0.9), "rate", "auto", Rate(s=3)])
+@pytest.mark.parametrize("bandwidth", [0.7, (0.7, 0.9), "rate", "renoise", "cv", Rate(s=3)])
 def test_histogram_of_the_data_gives_the_same_fit(blobs, bandwidth):
     model = noisy_kmeans(bandwidth=bandwidth).fit(blobs)
     other = noisy_kmeans(bandwidth=tuple(model.bandwidth_.tolist()))
@@ -281,6 +282,13 @@ def test_histogram_of_the_data_gives_the_same_fit(blobs, bandwidth):
     assert other.n_features_in_ == 2
     np.testing.assert_array_equal(other.predict(blobs), model.labels_)
     assert not hasattr(other, "labels_")
+
+
+def test_histogram_of_the_data_gives_the_same_fit_by_maximum_likelihood(blobs):
+    model = noisy_kmeans(bandwidth="auto").fit(blobs)
+    other = noisy_kmeans(bandwidth="auto").fit_histogram(model.histogram_)
+    np.testing.assert_array_equal(other.cluster_centers_, model.cluster_centers_)
+    assert other.n_steps_ == model.n_steps_
 
 
 def test_rule_finds_about_the_same_bandwidth_from_a_histogram(blobs):
@@ -444,7 +452,7 @@ BAD_OF_BOTH = {
     "bandwidth unknown": (
         {"bandwidth": "oracle"},
         SAMPLE,
-        "bandwidth must be a number, one per feature, or one of 'auto', 'rate'; got 'oracle'",
+        "or one of 'auto', 'renoise', 'lepski', 'cv', 'rate'; got 'oracle'",
     ),
     "bandwidth below the usable": (
         {"bandwidth": (1.0, 0.01)},
@@ -742,6 +750,148 @@ def test_window_by_name_is_the_window(blobs):
         np.testing.assert_array_equal(a, noisy_kmeans(window=window).fit(blobs).cluster_centers_)
 
 
+# -- the automatic choice ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", [noise.Gaussian(0.0), noise.Gaussian((0, 0)), noise.Uniform(0)])
+@pytest.mark.parametrize("bandwidth", ["auto", "renoise", "cv"])
+def test_errors_of_no_size_leave_k_means_on_the_points(blobs, law, bandwidth):
+    model = noisy_kmeans(noise=law, bandwidth=bandwidth).fit(blobs)
+    plain = KMeans(2, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(model.cluster_centers_, plain.cluster_centers_)
+    assert model.density_ is None
+
+
+def test_given_bandwidth_smooths_even_without_errors(blobs):
+    assert noisy_kmeans(noise=noise.Gaussian(0.0)).fit(blobs).density_ is not None
+
+
+def test_errors_of_no_size_in_a_histogram_give_nearly_k_means(blobs):
+    law = noise.Gaussian(0.0)
+    binned = fill(Grid.covering(blobs, 0.05), blobs)
+    model = noisy_kmeans(noise=law, bandwidth="auto").fit_histogram(binned)
+    plain = KMeans(2, random_state=0).fit(blobs)
+    np.testing.assert_allclose(
+        sorted_rows(model.cluster_centers_), sorted_rows(plain.cluster_centers_), atol=0.05
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_default_fits_any_number_of_axes_and_clusters(d, k):
+    X = np.random.default_rng(d).normal(size=(150, d)) + 5 * (np.arange(150) % 3)[:, None]
+    law = noise.Gaussian(0.8)
+    model = NoisyKMeans(k, noise=law, random_state=0).fit(X + law.sample(X.shape, 1))
+    assert model.cluster_centers_.shape == (k, d)
+    assert np.isfinite(model.cluster_centers_).all()
+    assert model.n_steps_ == 7
+    assert model.bandwidth_ is None
+    assert model.selection_ is None
+    if k == 3:
+        np.testing.assert_allclose(
+            sorted_rows(model.cluster_centers_), np.arange(0, 15, 5)[:, None] * np.ones(d), atol=0.8
+        )
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"deconvolution": "em", "bandwidth": "renoise"},
+        {"deconvolution": "kernel"},
+        {"bandwidth": "lepski"},
+    ],
+)
+def test_seed_repeats_the_choice_and_the_centers(params):
+    _, Z, _ = make_mod1(5, 60, random_state=0)
+    law = mod1_noise(5)
+    fits = [NoisyKMeans(2, noise=law, random_state=3, **params).fit(Z) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
+    assert fits[0].n_steps_ == fits[1].n_steps_
+    np.testing.assert_array_equal(fits[0].bandwidth_, fits[1].bandwidth_)
+
+
+def test_rule_that_searched_tells_what_it_tried(blobs):
+    model = noisy_kmeans(bandwidth="renoise").fit(blobs)
+    tried = model.selection_
+    assert len(tried.candidates) == len(tried.criterion) > 20
+    np.testing.assert_array_equal(tried.candidates[tried.criterion.argmin()], model.bandwidth_)
+
+
+def test_repeated_rows_and_integer_weights_agree_with_the_default(blobs):
+    weights = np.arange(len(blobs)) % 3
+    repeated = noisy_kmeans(bandwidth="auto").fit(np.repeat(blobs, weights, axis=0))
+    weighted = noisy_kmeans(bandwidth="auto").fit(blobs, sample_weight=weights)
+    np.testing.assert_allclose(
+        sorted_rows(weighted.cluster_centers_), sorted_rows(repeated.cluster_centers_), atol=1e-6
+    )
+
+
+def test_unit_of_the_data_does_not_change_the_default():
+    _, Z, _ = make_mod1(9, 100, random_state=0)
+    model = NoisyKMeans(2, noise=mod1_noise(9), random_state=0).fit(Z)
+    scaled = NoisyKMeans(2, noise=noise.Gaussian((0, 3 * 2**-20)), random_state=0)
+    scaled.fit(Z * 2**-20)
+    np.testing.assert_allclose(
+        sorted_rows(scaled.cluster_centers_) * 2**20, sorted_rows(model.cluster_centers_), atol=1e-7
+    )
+
+
+def test_errors_wider_than_the_data_are_told(blobs):
+    with pytest.warns(UserWarning, match="noise has the standard deviation 30 in feature 1"):
+        noisy_kmeans(noise=noise.Gaussian((0.1, 30.0)), bandwidth="auto").fit(blobs)
+
+
+def test_uniform_errors_need_no_bandwidth_although_their_transform_vanishes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) + [[5, 0]] * (np.arange(300) % 2)[:, None]
+    law = noise.Uniform((0.0, 6.0))
+    centers = NoisyKMeans(2, noise=law, random_state=0).fit(X + law.sample(X.shape, 1))
+    np.testing.assert_allclose(sorted_rows(centers.cluster_centers_), [[0, 0], [5, 0]], atol=0.7)
+
+
+def test_given_start_is_the_only_one_by_maximum_likelihood_too(blobs):
+    start = blobs[:2] + 0.5
+    model = noisy_kmeans(bandwidth="auto", init=start, max_iter=1).fit(blobs)
+    masses, moments = model.density_.cell_moments(start)
+    np.testing.assert_allclose(model.cluster_centers_, moments / masses[:, None])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"deconvolution": "wiener"}, "deconvolution must be one of 'auto', 'em', 'kernel'; got"),
+        ({"deconvolution": None}, "deconvolution must be one of 'auto', 'em', 'kernel'; got None"),
+        (
+            {"deconvolution": "em", "bandwidth": 0.5},
+            "a number of steps with deconvolution='em'; got 0.5: other rules",
+        ),
+        (
+            {"deconvolution": "em", "bandwidth": "cv"},
+            "'auto', 'rate', 'renoise' or a number of steps with deconvolution='em'; got 'cv'",
+        ),
+        ({"deconvolution": "em", "bandwidth": 0}, "a number of steps with"),
+        ({"window": "hann"}, "window must be one of"),
+    ],
+)
+def test_bad_deconvolution_is_refused_and_nothing_changes(params, message):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    assert_refused(noisy_kmeans(bandwidth="auto").set_params(**params), message, lambda m: m.fit(X))
+
+
+@pytest.mark.parametrize("rule", ["renoise", "lepski"])
+def test_rule_that_judges_centers_serves_no_density(blobs, rule):
+    with pytest.raises(ValueError, match="a density has none: use bandwidth='cv'"):
+        noisy_density(bandwidth=rule).fit(blobs)
+
+
+def test_default_finds_clusters_where_k_means_splits_along_the_errors():
+    def default(Z, _):
+        return NoisyKMeans(2, noise=mod1_noise(9), random_state=0).fit(Z).cluster_centers_
+
+    assert failures(default, range(500, 540)) == 0
+
+
 # -- what it is for ----------------------------------------------------------------------------
 
 
@@ -774,3 +924,29 @@ def test_noisy_k_means_finds_clusters_where_k_means_splits_along_the_errors():
     assert failures(noisy, range(100)) <= 5
     assert failures(plain, range(100)) >= 30
     assert failures(smooth, range(40)) >= 12
+
+
+def seconds(fit, repeats):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fit()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("n", [100, 300, 1000])
+def test_default_fit_takes_less_than_a_quarter_of_a_second(n):
+    _, Z, _ = make_mod2(5, n, random_state=0)
+    model = NoisyKMeans(3, noise=mod2_noise(), random_state=0)
+    assert seconds(lambda: model.fit(Z), 6) < 0.25
+
+
+@pytest.mark.timing
+def test_choice_on_a_million_points_costs_no_more_than_a_quarter_of_a_second():
+    _, Z, _ = make_mod2(5, 10**6, random_state=0)
+    automatic = NoisyKMeans(3, noise=mod2_noise(), random_state=0)
+    given = NoisyKMeans(3, noise=mod2_noise(), bandwidth=1.0, random_state=0)
+    given.fit(Z)
+    assert seconds(lambda: automatic.fit(Z), 4) - seconds(lambda: given.fit(Z), 4) < 0.25

@@ -208,3 +208,21 @@ GRID_REST = (GRID.spacing, GRID.shape)
 def test_histogram_plus_a_number_is_a_type_error():
     with pytest.raises(TypeError, match="unsupported operand"):
         fill(GRID, [[0, 0]]) + 1
+
+
+@steady
+@given(samples)
+def test_every_second_node_holds_what_a_coarser_grid_would(sample):
+    grid, X, weights = sample
+    coarse = fill(grid, X, weights).coarser()
+    assert coarse.grid.spacing == tuple(2 * s for s in grid.spacing)
+    assert all(
+        low % step == 0 for low, step in zip(coarse.grid.lower, coarse.grid.spacing, strict=True)
+    )
+    expected = fill(coarse.grid, X, weights).values
+    np.testing.assert_allclose(coarse.values, expected, atol=1e-12 * (1 + weights.sum()))
+
+
+def test_coarser_histogram_keeps_what_is_outside():
+    histogram = fill(Grid((0.0,), (1.0,), (5,)), [[0.5], [9.0]])
+    assert histogram.coarser().outside == 1.0

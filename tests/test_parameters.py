@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from noisykmeans import noise, parameters, windows
-from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.deconvolution.band import check_bandwidth, raised_to_usable
+from noisykmeans.estimation import ByKernel, ByLikelihood, kernel_spacing
 from noisykmeans.measure import WeightedPoints
-from noisykmeans.selection import Rate
+from noisykmeans.selection import (
+    CrossValidation,
+    Fixed,
+    FixedSteps,
+    Lepski,
+    Rate,
+    Renoise,
+    StepRate,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,11 +33,33 @@ def test_name_of_a_window_is_the_window(name, window):
 
 
 def test_bandwidth_is_a_rule_or_one_number_per_feature():
-    assert parameters.as_bandwidth("rate", 2) == Rate()
-    assert parameters.as_bandwidth("auto", 2) == Rate()
-    assert parameters.as_bandwidth(Rate(s=3), 2) == Rate(s=3)
-    assert parameters.as_bandwidth(2, 3).tolist() == [2.0, 2.0, 2.0]
-    assert parameters.as_bandwidth([1, 0.5], 2).tolist() == [1.0, 0.5]
+    assert parameters.as_rule("rate", 2) == Rate()
+    assert parameters.as_rule("auto", 2) == parameters.as_rule("renoise", 2) == Renoise()
+    assert parameters.as_rule("lepski", 2) == Lepski()
+    assert parameters.as_rule("cv", 2) == CrossValidation()
+    assert parameters.as_rule(Rate(s=3), 2) == Rate(s=3)
+    assert parameters.as_rule(2, 3) == Fixed((2.0, 2.0, 2.0))
+    assert parameters.as_rule([1, 0.5], 2) == Fixed((1.0, 0.5))
+
+
+def test_deconvolution_is_maximum_likelihood_unless_a_bandwidth_is_asked_for():
+    def method(deconvolution, bandwidth):
+        return parameters.as_method(deconvolution, bandwidth, "sinc", 1)
+
+    assert method("auto", "auto") == method("em", "auto") == ByLikelihood(StepRate())
+    assert method("auto", 0.5) == method("kernel", 0.5) == ByKernel(Fixed((0.5,)), windows.Sinc())
+    assert method("auto", "cv") == ByKernel(CrossValidation(), windows.Sinc())
+    assert method("kernel", "auto") == ByKernel(Renoise(), windows.Sinc())
+
+
+def test_bandwidth_of_maximum_likelihood_is_a_number_of_steps_or_a_rule_for_it():
+    def rule(bandwidth):
+        return parameters.as_method("em", bandwidth, "cubic", 2).rule
+
+    assert rule(7) == FixedSteps(7)
+    assert rule("rate") == StepRate()
+    assert rule("renoise") == Renoise()
+    assert rule(Renoise(3)) == Renoise(3)
 
 
 def test_law_is_handed_on_where_it_fits():
@@ -47,7 +78,7 @@ def test_resolution_is_none_or_one_count_per_feature():
 def test_wanted_nodes_lie_along_range_and_margins():
     law, window, width = noise.Gaussian(0.1), windows.Cubic(), np.array([10.0, 5.0])
     nodes = np.array([24.0, 60.0])
-    spacing = parameters.as_spacing(nodes, width, law, window, np.ones(2))
+    spacing = kernel_spacing(nodes, width, law, window, np.ones(2))
     np.testing.assert_allclose(spacing, [12 / 24, 6 / 60])
 
 
@@ -55,7 +86,7 @@ def test_automatic_spacing_shrinks_with_the_bandwidth_and_has_eight_nodes_at_lea
     law, window, width = noise.Gaussian(0.1), windows.Cubic(), np.array([10.0])
 
     def spacing(bandwidth):
-        return parameters.as_spacing(None, width, law, window, np.array([bandwidth]))[0]
+        return kernel_spacing(None, width, law, window, np.array([bandwidth]))[0]
 
     assert spacing(0.25) < spacing(0.5) < spacing(1.0)
     assert spacing(1e6) == pytest.approx(12 / 8)
@@ -71,12 +102,12 @@ def test_automatic_spacing_shrinks_with_the_bandwidth_and_has_eight_nodes_at_lea
 )
 def test_rule_s_bandwidth_is_raised_to_what_is_usable_and_no_further(law):
     window = windows.Cubic()
-    raised = parameters.usable(np.array([0.05, 0.05]), law, window)
+    raised = raised_to_usable(np.array([0.05, 0.05]), law, window)
     check_bandwidth(law, window, raised.tolist())
     with pytest.raises(ValueError, match="too small"):
         check_bandwidth(law, window, (raised * 0.95).tolist())
     wide = np.array([30.0, 40.0])
-    assert parameters.usable(wide, law, window).tolist() == wide.tolist()
+    assert raised_to_usable(wide, law, window).tolist() == wide.tolist()
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3)])

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Demo", "Row"]
 
 U = 9
-BANDWIDTH, WINDOW = (0.75, 1.2), "flat-top"  # good on most samples, tried on other seeds
 N_CLEAN = 20_000
 
 
@@ -60,9 +59,7 @@ class Demo:
         """Draw the data and fit both methods, k-means with the best of ten starts."""
         X, Z, y = make_mod1(U, random_state=seed)
         plain = NoisyKMeans(2, n_init=10, random_state=seed)
-        noisy = NoisyKMeans(
-            2, noise=mod1_noise(U), bandwidth=BANDWIDTH, window=WINDOW, random_state=seed
-        )
+        noisy = NoisyKMeans(2, noise=mod1_noise(U), random_state=seed)
         return cls(seed, X, Z, y, {"k-means": plain.fit(Z), "noisy k-means": noisy.fit(Z)})
 
     def rows(self) -> list[Row]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisykmeans import _kernels
+from noisykmeans.grid import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from noisykmeans.grid import Grid
 
 __all__ = ["Histogram", "fill"]
 
@@ -87,6 +86,28 @@ class Histogram:
                 f"fill both on the same one"
             )
         return Histogram(self.grid, self.values + other.values, self.outside + other.outside)
+
+    def coarser(self) -> Histogram:
+        """Return the histogram of the same sample at every second node, exactly.
+
+        A hat function is the sum of the one at its own node, half as wide, and half of its two
+        neighbours'. The nodes that stay are the even multiples of the spacing.
+        """
+        values, lower, shape = self.values, [], []
+        for axis, (low, step) in enumerate(zip(self.grid.lower, self.grid.spacing, strict=True)):
+            odd = round(low / step) % 2
+            n = values.shape[axis] + odd
+            padding = [(0, 0)] * values.ndim
+            padding[axis] = (odd, 1 - n % 2)
+            fine = np.moveaxis(np.pad(values, padding), axis, 0)
+            kept, between = fine[0::2].copy(), fine[1::2] / 2
+            kept[:-1] += between
+            kept[1:] += between
+            values = np.moveaxis(kept, 0, axis)
+            lower.append(low - odd * step)
+            shape.append(values.shape[axis])
+        spacing = tuple(2 * step for step in self.grid.spacing)
+        return Histogram(Grid(tuple(lower), spacing, tuple(shape)), values, self.outside)
 
     def __repr__(self) -> str:
         return f"Histogram({self.grid}, mass={self.mass:g}, outside={self.outside:g})"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
+from sklearn.metrics import pairwise_distances_argmin
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -56,5 +56,7 @@ def clean_distortion(centers: ArrayLike, X: ArrayLike) -> float:
     >>> clean_distortion([[0.0], [5.0]], [[1.0], [5.0]])
     0.5
     """
-    _, distances = pairwise_distances_argmin_min(X, centers)
-    return float(np.mean(distances**2))
+    X, closest = np.asarray(X, dtype=np.float64), np.inf
+    for center in np.asarray(centers, dtype=np.float64):
+        closest = np.minimum(closest, ((X - center) ** 2).sum(axis=1))
+    return float(np.mean(closest))

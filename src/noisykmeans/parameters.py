@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans import seeding, windows
-from noisykmeans.deconvolution import adequate_spacing, smallest_bandwidth
-from noisykmeans.deconvolution.band import LARGEST_GAIN
-from noisykmeans.grid import MARGIN
+from noisykmeans.estimation import ByKernel, ByLikelihood
 from noisykmeans.noise import Noise
-from noisykmeans.selection import Rate
+from noisykmeans.selection import (
+    CrossValidation,
+    Fixed,
+    FixedSteps,
+    Lepski,
+    Rate,
+    Renoise,
+    Rule,
+    StepRate,
+    StepRule,
+)
 from noisykmeans.windows import Window
 
 if TYPE_CHECKING:
@@ -22,22 +30,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from noisykmeans.estimation import Method
     from noisykmeans.measure import Measure
 
     Array = NDArray[np.float64]
 
 __all__ = [
-    "as_bandwidth",
     "as_centers",
+    "as_method",
     "as_noise",
     "as_resolution",
-    "as_spacing",
+    "as_rule",
     "as_starts",
     "as_window",
     "is_array",
     "is_count",
     "is_real",
-    "usable",
 ]
 
 WINDOWS = {
@@ -48,8 +56,15 @@ WINDOWS = {
 }
 DRAWN = {"k-means++": seeding.plus_plus, "random": seeding.random}
 STARTS = 10  # they take microseconds each on a density
-RULES = {"auto": Rate(), "rate": Rate()}
-SMALLEST_RESOLUTION = 8
+DECONVOLUTIONS = ("auto", "em", "kernel")
+RULES: dict[str, Rule] = {
+    "auto": Renoise(),
+    "renoise": Renoise(),
+    "lepski": Lepski(),
+    "cv": CrossValidation(),
+    "rate": Rate(),
+}
+STEP_RULES: dict[str, StepRule] = {"auto": StepRate(), "rate": StepRate(), "renoise": Renoise()}
 
 
 def as_noise(noise: Any, dimension: int) -> Noise:
@@ -74,9 +89,41 @@ def as_window(window: Any) -> Window:
     return WINDOWS[window]
 
 
-def as_bandwidth(bandwidth: Any, dimension: int) -> Rate | Array:
-    """Return the rule of that name, the rule itself, or one number for each axis."""
-    if isinstance(bandwidth, Rate):
+def as_method(deconvolution: Any, bandwidth: Any, window: Any, dimension: int) -> Method:
+    """Return the deconvolution of that name, with the bandwidth or the number of steps wanted.
+
+    "auto" is maximum likelihood, and the kernel estimate where a bandwidth is asked for.
+    """
+    if not isinstance(deconvolution, str) or deconvolution not in DECONVOLUTIONS:
+        raise ValueError(
+            f"deconvolution must be one of {', '.join(map(repr, DECONVOLUTIONS))}; "
+            f"got {deconvolution!r}"
+        )
+    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
+    if deconvolution == "em" or (deconvolution == "auto" and automatic):
+        as_window(window)
+        return ByLikelihood(_as_steps(bandwidth))
+    return ByKernel(as_rule(bandwidth, dimension), as_window(window))
+
+
+def _as_steps(bandwidth: Any) -> StepRule:
+    """Return the rule for the number of steps of maximum likelihood, which is its bandwidth."""
+    if isinstance(bandwidth, StepRule):
+        return bandwidth
+    if is_count(bandwidth):
+        return FixedSteps(int(bandwidth))
+    if not isinstance(bandwidth, str) or bandwidth not in STEP_RULES:
+        raise ValueError(
+            f"bandwidth must be {', '.join(map(repr, STEP_RULES))} or a number of steps with "
+            f"deconvolution='em'; got {bandwidth!r}: other rules and bandwidths go with "
+            f"deconvolution='kernel'"
+        )
+    return STEP_RULES[bandwidth]
+
+
+def as_rule(bandwidth: Any, dimension: int) -> Rule:
+    """Return the rule of that name, the rule itself, or that of one number for each axis."""
+    if isinstance(bandwidth, Rule):
         return bandwidth
     if isinstance(bandwidth, str):
         if bandwidth not in RULES:
@@ -85,7 +132,7 @@ def as_bandwidth(bandwidth: Any, dimension: int) -> Rate | Array:
                 f"{', '.join(map(repr, RULES))}; got {bandwidth!r}"
             )
         return RULES[bandwidth]
-    return _per_feature(bandwidth, "bandwidth", dimension)
+    return Fixed(tuple(_per_feature(bandwidth, "bandwidth", dimension).tolist()))
 
 
 def _per_feature(value: Any, name: str, dimension: int) -> Array:
@@ -102,24 +149,6 @@ def _per_feature(value: Any, name: str, dimension: int) -> Array:
     return np.broadcast_to(array.astype(np.float64), dimension)
 
 
-def usable(bandwidth: Array, noise: Noise, window: Window) -> Array:
-    """Return the bandwidth of a rule, or the next larger one that the noise leaves usable.
-
-    A rule knows sizes only, and may reach into frequencies at which the noise has left nothing.
-    """
-    d = len(bandwidth)
-    raised = np.array(
-        [smallest_bandwidth(noise, window, b, axis, d) for axis, b in enumerate(bandwidth.tolist())]
-    )
-    raised[raised > bandwidth] *= 1.001  # off the very edge
-    signs = np.array(np.meshgrid(*[(-1.0, 1.0)] * d)).reshape(d, -1).T
-    while not (
-        np.abs(noise.characteristic_function(signs * window.support / raised)) >= 1 / LARGEST_GAIN
-    ).all():
-        raised *= 1.01
-    return raised
-
-
 def as_resolution(resolution: Any, dimension: int) -> Array | None:
     """Return the wanted number of nodes along each axis, None for "auto"."""
     if isinstance(resolution, str) and resolution == "auto":
@@ -132,33 +161,6 @@ def as_resolution(resolution: Any, dimension: int) -> Array | None:
     if (nodes != np.floor(nodes)).any():
         raise ValueError(f"resolution counts nodes, in integers; got {resolution!r}")
     return nodes
-
-
-def as_spacing(
-    nodes: Array | None, width: Array, noise: Noise, window: Window, bandwidth: Array
-) -> Array:
-    """Return the upper limit of the distance of nodes along each axis.
-
-    None keeps the error of binning below a thousandth; numbers ask for at least so many nodes
-    along the data's range and its margins.
-    """
-    if nodes is None:
-        return np.minimum(
-            adequate_spacing(noise, window, tuple(bandwidth.tolist())),
-            _extent(width) / SMALLEST_RESOLUTION,
-        )
-    spacing = _extent(width) / nodes
-    coarsest = np.pi * bandwidth / window.support  # Nyquist, for the edge of the band
-    if (nodes < SMALLEST_RESOLUTION).any() or (spacing > coarsest).any():
-        needed = np.maximum(np.ceil(_extent(width) / coarsest), SMALLEST_RESOLUTION)
-        each = nodes.astype(int).tolist()
-        wanted = each[0] if len(set(each)) == 1 else tuple(each)
-        raise ValueError(
-            f"resolution {wanted} is too small: bandwidth "
-            f"{tuple(bandwidth.round(6).tolist())} needs at least "
-            f"{tuple(needed.astype(int).tolist())} nodes; raise resolution or leave it 'auto'"
-        )
-    return spacing
 
 
 def is_array(init: Any) -> bool:
@@ -210,8 +212,3 @@ def as_starts(
                 f"init must be one of {', '.join(map(repr, DRAWN))}, an array of centers or a "
                 f"function; got {init!r}"
             )
-
-
-def _extent(width: Array) -> Array:
-    """Return the width of the grid for data of that width."""
-    return width * (1 + 2 * MARGIN)

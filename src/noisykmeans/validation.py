@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.histogram import Histogram
+    from noisykmeans.noise import Noise
 
     Array = NDArray[np.float64]
 
-__all__ = ["all_equal", "check_outside", "check_weights", "varying_features"]
+__all__ = ["all_equal", "check_outside", "check_weights", "varying_features", "warn_of_noise"]
 
 LARGEST_OUTSIDE = 0.05  # share of the mass that may lie beyond a given grid
 NARROWEST, WIDEST = 1e-100, 1e100  # ranges of a feature whose powers neither vanish nor overflow
@@ -81,3 +82,22 @@ def check_outside(histogram: Histogram, stacklevel: int) -> None:
             f"histogram on a grid that covers the data"
         )
     warnings.warn(f"{message} and is left out", UserWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_noise(noise: Noise, scale: Array, n: float, axes: NDArray[np.intp]) -> None:
+    """Warn where the errors alone would spread the observations more than they are spread.
+
+    By chance the observations' variance may fall short of that of the errors: its logarithm
+    varies by about ``sqrt(2 / n)``, and more for heavy tails. Six times as much is no chance.
+    """
+    errors = np.sqrt(np.diag(noise.covariance_matrix(len(scale))))
+    allowed = scale * np.exp(3 * np.sqrt(2 / max(n, 1.0)))
+    for feature, size, spread, limit in zip(axes, errors, scale, allowed, strict=True):
+        if size > limit:
+            warnings.warn(
+                f"noise has the standard deviation {size:.4g} in feature {feature}, more than the "
+                f"observations themselves ({spread:.4g}): they carry no information on that axis; "
+                f"check the unit of noise",
+                UserWarning,
+                stacklevel=4,
+            )

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from noisykmeans.noise import Noise
     from noisykmeans.windows import Window
 
-__all__ = ["LARGEST_GAIN", "adequate_spacing", "check_bandwidth", "on_axis", "smallest_bandwidth"]
+__all__ = [
+    "LARGEST_GAIN",
+    "adequate_spacing",
+    "check_bandwidth",
+    "on_axis",
+    "raised_to_usable",
+    "smallest_bandwidth",
+]
 
 LARGEST_GAIN = 1e12  # of 1 / |phi_eta|: beyond it an estimate is rounding error only
 
@@ -82,8 +89,9 @@ def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) ->
             )
     if d == 1:
         return
-    # Rays to all of the band's border: zeros may lie off the axes.
-    border = _border(d, 33 if d == 2 else 17)
+    # Zeros may lie off the axes, so rays to all of the band's border; where the axes are
+    # independent they cannot, and the gain is largest in the corner.
+    border = np.ones((1, d)) if noise.independent else _border(d, 33 if d == 2 else 17)
     share = _usable_share(noise, border * (window.support / np.array(bandwidth)), 512)
     if share < 1:
         raise ValueError(
@@ -92,6 +100,26 @@ def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) ->
             f"in this proportion is "
             f"{tuple(float(f'{1.0001 / share * value:.6g}') for value in bandwidth)}"
         )
+
+
+def raised_to_usable(
+    bandwidth: NDArray[np.float64], noise: Noise, window: Window
+) -> NDArray[np.float64]:
+    """Return the bandwidth, or the next larger one that the noise leaves usable.
+
+    A rule knows sizes only, and may reach into frequencies at which the noise has left nothing.
+    """
+    d = len(bandwidth)
+    raised = np.array(
+        [smallest_bandwidth(noise, window, b, axis, d) for axis, b in enumerate(bandwidth.tolist())]
+    )
+    raised[raised > bandwidth] *= 1.001  # off the very edge
+    signs = np.array(np.meshgrid(*[(-1.0, 1.0)] * d)).reshape(d, -1).T
+    while not (
+        np.abs(noise.characteristic_function(signs * window.support / raised)) >= 1 / LARGEST_GAIN
+    ).all():
+        raised *= 1.01
+    return raised
 
 
 def _border(d: int, n: int) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ histogram runs by FFT on the padded shape, where no difference wraps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,13 @@ from scipy import fft
 
 from noisykmeans.deconvolution.band import check_bandwidth, on_axis
 from noisykmeans.density import Density
+from noisykmeans.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from noisykmeans.grid import Grid
     from noisykmeans.noise import Noise
     from noisykmeans.spectrum import Spectrum
     from noisykmeans.windows import Window
@@ -85,7 +86,9 @@ class KernelDeconvolution:
 
     def transfer(self, bandwidth: Sequence[float]) -> NDArray[np.complex128]:
         """Return the FFT of the kernel: what a spectrum is multiplied with."""
-        return np.asarray(fft.rfftn(self.kernel(bandwidth), overwrite_x=True))
+        *outer, last = self._factors(bandwidth)
+        waves = [fft.fftn(kernel) for kernel in outer] + [fft.rfftn(last, overwrite_x=True)]
+        return np.asarray(reduce(np.multiply.outer, waves))
 
     def kernel(self, bandwidth: Sequence[float]) -> Array:
         """Return ``K_eta`` at the differences of nodes, on the padded shape, 0 first as in an FFT.
@@ -95,39 +98,66 @@ class KernelDeconvolution:
         bandwidth : sequence of float
             One for each axis, in the unit of the data.
         """
+        return np.asarray(reduce(np.multiply.outer, self._factors(bandwidth)))
+
+    def _factors(self, bandwidth: Sequence[float]) -> list[Array]:
+        """Return the kernel, or where the errors of the axes are independent, one for each axis."""
         d = self.grid.dimension
         if len(bandwidth) != d:
             raise ValueError(f"bandwidth must have {d} entries; got {tuple(bandwidth)}")
         check_bandwidth(self.noise, self.window, bandwidth)
-        half = [self._half_axis(axis, value) for axis, value in enumerate(bandwidth)]
-        # K_eta is real: the other half of the last axis is the complex conjugate.
-        axes = [(np.r_[-t[::-1], t], np.r_[w[::-1], w]) for t, w in half[:-1]] + half[-1:]
-        frequencies = np.stack(np.meshgrid(*(t for t, _ in axes), indexing="ij"), axis=-1)
-        values = 1 / self.noise.characteristic_function(frequencies)
-        for axis, (t, w) in enumerate(axes):
-            shape = [-1 if v == axis else 1 for v in range(d)]
-            values = values * (w * self.window(bandwidth[axis] * t)).reshape(shape)
-        for axis, (t, _) in enumerate(axes[:-1]):
-            waves = np.exp(-1j * np.outer(self._differences(axis), t))
-            values = np.moveaxis(np.tensordot(waves, values, axes=(1, axis)), 0, axis)
-        angles = np.outer(axes[-1][0], self._differences(d - 1))
-        kernel = values.real @ np.cos(angles) + values.imag @ np.sin(angles)
-        return np.asarray(2 * kernel / (2 * np.pi) ** d)
+        if not self.noise.independent:
+            return [_kernel(self, bandwidth)]
+        return [_kernel(plan, (b,)) for plan, b in zip(self._per_axis, bandwidth, strict=True)]
 
-    def _differences(self, axis: int) -> Array:
-        """Differences of nodes along an axis, in the FFT's order."""
-        n = self.grid.padded_shape[axis]
-        return np.asarray(np.fft.fftfreq(n, 1 / n) * self.grid.spacing[axis])
+    @cached_property
+    def _per_axis(self) -> list[KernelDeconvolution]:
+        """The plans of the axes, each on its own."""
+        grid = self.grid
+        axes = enumerate(zip(grid.lower, grid.spacing, grid.shape, strict=True))
+        return [
+            KernelDeconvolution(
+                Grid((low,), (step,), (n,)), self.noise.marginal([axis]), self.window
+            )
+            for axis, (low, step, n) in axes
+        ]
 
-    def _half_axis(self, axis: int, bandwidth: float) -> tuple[Array, Array]:
-        """Quadrature nodes and weights on the positive half of the band along an axis."""
-        edge = self.window.support / bandwidth
-        length = self.grid.spacing[axis] * self.grid.shape[axis]
-        gain = np.abs(on_axis(self.noise, np.array([edge]), axis, self.grid.dimension))[0]
-        # Panels resolve the waves over the grid's length and the growth of 1 / phi_eta.
-        panels = (edge * length - np.log(gain)) / (2 * _PHASE)
-        breaks = np.array([0.0, *self.window.breaks, self.window.support]) / bandwidth
-        return _gauss_legendre(breaks, int(np.ceil(panels)))
+
+def _kernel(plan: KernelDeconvolution, bandwidth: Sequence[float]) -> Array:
+    """Integrate over the band."""
+    grid, window, d = plan.grid, plan.window, plan.grid.dimension
+    half = [_half_axis(plan, axis, value) for axis, value in enumerate(bandwidth)]
+    # K_eta is real: the other half of the last axis is the complex conjugate.
+    axes = [(np.r_[-t[::-1], t], np.r_[w[::-1], w]) for t, w in half[:-1]] + half[-1:]
+    frequencies = np.stack(np.meshgrid(*(t for t, _ in axes), indexing="ij"), axis=-1)
+    values = 1 / plan.noise.characteristic_function(frequencies)
+    for axis, (t, w) in enumerate(axes):
+        shape = [-1 if v == axis else 1 for v in range(d)]
+        values = values * (w * window(bandwidth[axis] * t)).reshape(shape)
+    for axis, (t, _) in enumerate(axes[:-1]):
+        waves = np.exp(-1j * np.outer(_differences(grid, axis), t))
+        values = np.moveaxis(np.tensordot(waves, values, axes=(1, axis)), 0, axis)
+    angles = np.outer(axes[-1][0], _differences(grid, d - 1))
+    kernel = values.real @ np.cos(angles) + values.imag @ np.sin(angles)
+    return np.asarray(2 * kernel / (2 * np.pi) ** d)
+
+
+def _differences(grid: Grid, axis: int) -> Array:
+    """Return the differences of nodes along an axis, in the FFT's order."""
+    n = grid.padded_shape[axis]
+    return np.asarray(np.fft.fftfreq(n, 1 / n) * grid.spacing[axis])
+
+
+def _half_axis(plan: KernelDeconvolution, axis: int, bandwidth: float) -> tuple[Array, Array]:
+    """Return quadrature nodes and weights on the positive half of the band along an axis."""
+    grid, window = plan.grid, plan.window
+    edge = window.support / bandwidth
+    length = grid.spacing[axis] * grid.shape[axis]
+    gain = np.abs(on_axis(plan.noise, np.array([edge]), axis, grid.dimension))[0]
+    # Panels resolve the waves over the grid's length and the growth of 1 / phi_eta.
+    panels = (edge * length - np.log(gain)) / (2 * _PHASE)
+    breaks = np.array([0.0, *window.breaks, window.support]) / bandwidth
+    return _gauss_legendre(breaks, int(np.ceil(panels)))
 
 
 def _gauss_legendre(breaks: Array, panels: int) -> tuple[Array, Array]:

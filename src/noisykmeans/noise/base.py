@@ -46,6 +46,11 @@ class Noise(ABC):
     def dimension(self) -> int | None:
         """Number of axes, None where any number fits."""
 
+    @property
+    def independent(self) -> bool:
+        """Whether the errors of different axes are known to be independent."""
+        return False
+
     @abstractmethod
     def _characteristic_function(self, t: NDArray[np.float64]) -> NDArray[Any]:
         """``phi`` at checked frequencies of shape (..., d)."""
@@ -100,6 +105,11 @@ class Noise(ABC):
     def covariance(self) -> NDArray[np.float64]:
         """``E[(eps - E eps) (eps - E eps)^T]``, of shape (d, d)."""
         return self._covariance(self.dimension or 1)
+
+    def covariance_matrix(self, dimension: int) -> NDArray[np.float64]:
+        """Return the covariance on that many axes, of shape (dimension, dimension)."""
+        self.check_dimension(dimension)
+        return self._covariance(dimension)
 
     def mean(self, dimension: int) -> NDArray[np.float64]:
         """``E eps``, of shape (dimension,): 0 for laws that are symmetric about 0.

@@ -50,6 +50,11 @@ class Independent(Noise):
         """Number of axes."""
         return len(self._laws)
 
+    @property
+    def independent(self) -> bool:
+        """The axes are independent."""
+        return True
+
     def _characteristic_function(self, t: NDArray[np.float64]) -> NDArray[Any]:
         factors = [law.characteristic_function(t[..., v, None]) for v, law in enumerate(self._laws)]
         return np.prod(factors, axis=0)
@@ -102,6 +107,11 @@ class Sum(Noise):
     def dimension(self) -> int | None:
         """Number of axes, None where any number fits."""
         return self._known
+
+    @property
+    def independent(self) -> bool:
+        """Whether the axes of every term are independent."""
+        return all(law.independent for law in self._laws)
 
     def check_dimension(self, d: int) -> None:
         """Raise unless every term fits data with d features."""

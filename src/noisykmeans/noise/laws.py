@@ -46,6 +46,11 @@ class _ScaleFamily(Noise):
         """Number of axes, None for a single scale."""
         return self._scale.size if self._scale.ndim else None
 
+    @property
+    def independent(self) -> bool:
+        """The axes are independent."""
+        return True
+
     def _characteristic_function(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._standard_characteristic_function(t * self._scale).prod(axis=-1)
 
@@ -168,6 +173,11 @@ class Gaussian(Noise):
     def dimension(self) -> int | None:
         """Number of axes, None for a single scale."""
         return None if self._scale is not None and self._scale.ndim == 0 else len(self._matrix)
+
+    @property
+    def independent(self) -> bool:
+        """Whether the covariance is diagonal."""
+        return not (self._matrix - np.diag(np.diag(self._matrix))).any()
 
     def _characteristic_function(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._scale is not None:

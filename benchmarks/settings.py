@@ -1,0 +1,161 @@
+"""The settings of the accuracy benchmark: laws of clean points, laws of errors, sample sizes.
+
+Each is a function of a random generator alone, so that every method meets the same data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisykmeans import datasets, noise
+
+Array = np.ndarray[Any, Any]
+Sampler = Callable[[int, np.random.Generator], tuple[Array, Array]]
+
+FRESH = 20_000  # clean points on which centers are judged
+TUNING = 1_000  # clean points for the oracle
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One data set: clean points and their clusters, observations, and fresh clean points.
+
+    Those of ``fresh`` judge centers; those of ``tuning`` are for the paper's way of tuning.
+    """
+
+    X: Array
+    Z: Array
+    y: Array
+    fresh: Array
+    tuning: Array
+    noise: noise.Noise
+    n_clusters: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A law of clean points and one of errors.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in the tables.
+    sampler : callable
+        ``sampler(n, rng)`` draws clean points and their clusters.
+    noise : Noise
+        The law of the errors.
+    n_samples, n_clusters : int
+        The size of a data set, and the number of centers wanted.
+    """
+
+    name: str
+    sampler: Sampler
+    noise: noise.Noise
+    n_samples: int
+    n_clusters: int
+
+    def problem(self, replicate: int) -> Problem:
+        """Draw a data set: the same one for the same replicate."""
+        rng = np.random.default_rng([replicate, *self.name.encode()])
+        X, y = self.sampler(self.n_samples, rng)
+        Z = X + self.noise.sample(X.shape, rng)
+        fresh, _ = self.sampler(FRESH, rng)
+        tuning, _ = self.sampler(TUNING, rng)
+        return Problem(X, Z, y, fresh, tuning, self.noise, self.n_clusters, replicate)
+
+
+def paper(make: Callable[..., tuple[Array, Array, Array]], u: float) -> Sampler:
+    """Return the clean part of one of the paper's experiments."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        X, _, y = make(u, n, rng)
+        return X, y
+
+    return draw
+
+
+def clusters(
+    means: list[tuple[float, float]],
+    shape: Callable[[np.random.Generator, tuple[int, int]], Array],
+    shares: list[float] | None = None,
+) -> Sampler:
+    """Return the law of shifted copies of one shape, evenly shared unless shares are given."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        y = rng.choice(len(means), size=n, p=shares)
+        return np.array(means)[y] + shape(rng, (n, 2)), y
+
+    return draw
+
+
+def normal(rng: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw from the standard normal law."""
+    return rng.standard_normal(size)
+
+
+def square(rng: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw from the uniform law on the square of side 3."""
+    return rng.uniform(-1.5, 1.5, size)
+
+
+def exponential(rng: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw independent exponential coordinates of scale 1."""
+    return rng.exponential(size=size)
+
+
+def student(rng: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw independent coordinates of Student's law with 3 degrees of freedom."""
+    return rng.standard_t(3, size)
+
+
+def ring(rng: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw from a ring of radius 1.5 and thickness 0.2."""
+    angle, radius = rng.uniform(0, 2 * np.pi, size[0]), rng.normal(1.5, 0.2, size[0])
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+PAIR = [(0.0, 0.0), (5.0, 0.0)]
+TRIANGLE = [(0.0, 0.0), (5.0, 0.0), (2.5, 4.5)]
+DICE = [(0.0, 0.0), (7.0, 0.0), (0.0, 7.0), (7.0, 7.0), (14.0, 3.5)]
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        *(
+            Setting(f"Mod1({u})", paper(datasets.make_mod1, u), datasets.mod1_noise(u), 100, 2)
+            for u in range(1, 11)
+        ),
+        *(
+            Setting(f"Mod2({u})", paper(datasets.make_mod2, u), datasets.mod2_noise(), 180, 3)
+            for u in range(1, 11)
+        ),
+        Setting("squares, Laplace", clusters(TRIANGLE, square), noise.Laplace((0.5, 1.2)), 300, 3),
+        Setting("exponential", clusters(TRIANGLE, exponential), noise.Gaussian((0.8, 1.5)), 300, 3),
+        Setting("rings", clusters([(0, 0), (6, 0)], ring), noise.Gaussian((0.5, 3.0)), 200, 2),
+        Setting("uniform errors", clusters(PAIR, normal), noise.Uniform((0.0, 5.2)), 100, 2),
+        Setting(
+            "unequal sizes",
+            clusters(TRIANGLE, normal, [0.6, 0.3, 0.1]),
+            noise.Gaussian((1.0, 2.0)),
+            300,
+            3,
+        ),
+        Setting(
+            "correlated errors",
+            clusters(PAIR, normal),
+            noise.Gaussian.from_covariance([[4.0, 3.5], [3.5, 4.0]]),
+            100,
+            2,
+        ),
+        Setting("heavy tails", clusters(DICE[:4], student), noise.Gaussian(2.5), 300, 4),
+        Setting("five clusters", clusters(DICE, normal), noise.Gaussian(2.0), 500, 5),
+        Setting("n = 50", clusters(PAIR, normal), noise.Gaussian((0.0, 2.5)), 50, 2),
+        Setting("n = 500", clusters(PAIR, normal), noise.Gaussian((1.5, 3.5)), 500, 2),
+        Setting("n = 5000", clusters(PAIR, normal), noise.Gaussian((2.0, 4.0)), 5000, 2),
+    )
+}

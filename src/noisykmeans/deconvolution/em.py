@@ -1,0 +1,100 @@
+"""Deconvolution by maximum likelihood: multiplicative steps that never make a density negative.
+
+With f the mass at the nodes, k the blur of the errors and h the histogram of mass 1, a step is
+``f <- f * k^T (h / (k f))`` (Richardson and Lucy), the EM algorithm of a
+mixture of the blurs of all nodes.
+Mass is preserved, the likelihood ``sum h log(k f)`` never falls, and nothing is divided by the
+characteristic function of the errors, which may vanish. The maximum itself is a few spikes: the
+number of steps is the bandwidth, and where the steps begin is what they are drawn from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noisykmeans.deconvolution.blur import Blur
+from noisykmeans.density import Density
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from noisykmeans.grid import Grid
+    from noisykmeans.histogram import Histogram
+    from noisykmeans.noise import Noise
+
+    Array = NDArray[np.float64]
+
+__all__ = ["EMDeconvolution"]
+
+
+@dataclass(frozen=True)
+class EMDeconvolution:
+    """Richardson and Lucy's steps on a grid, for one noise law.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid of the histograms and densities.
+    noise : Noise
+        The law of the errors, whatever it is.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from noisykmeans.grid import Grid
+    >>> from noisykmeans.histogram import fill
+    >>> from noisykmeans.noise import Uniform
+    >>> grid = Grid((-2.0,), (0.5,), (9,))
+    >>> histogram = fill(grid, [[-1.0], [0.0], [1.0]])
+    >>> flat = Density(grid, np.full(9, 2 / 9))
+    >>> plan = EMDeconvolution(grid, Uniform(1.0))
+    >>> steps = islice(plan.steps(histogram, flat), 9)
+    >>> likelihoods = [plan.log_likelihood(histogram, density) for density in steps]
+    >>> bool((np.diff(likelihoods) > 0).all())
+    True
+    """
+
+    grid: Grid
+    noise: Noise
+
+    def steps(self, histogram: Histogram, start: Density) -> Iterator[Density]:
+        """Give the start, then what each further step makes of it, without end.
+
+        Parameters
+        ----------
+        histogram : Histogram
+            The observations.
+        start : Density
+            Where to begin; nodes of density 0 keep it.
+        """
+        observed = self._observed(histogram)
+        f = np.maximum(start.values, 0)
+        f = f / f.sum()
+        while True:
+            yield Density(self.grid, f / self.grid.cell_volume)
+            g = self._blur.forward(f)
+            ratio = np.divide(observed, g, out=np.zeros_like(g), where=(observed > 0) & (g > 0))
+            f = f * np.maximum(self._blur.backward(ratio), 0)
+            f /= f.sum()
+
+    def log_likelihood(self, histogram: Histogram, density: Density) -> float:
+        """Return ``sum h log(k f)``, the mean log-probability of an observation's node."""
+        observed = self._observed(histogram)
+        g = self._blur.forward(density.values * self.grid.cell_volume)
+        filled = observed > 0
+        return float(observed[filled] @ np.log(np.maximum(g[filled], 1e-300)))
+
+    def _observed(self, histogram: Histogram) -> Array:
+        if histogram.grid != self.grid:
+            raise ValueError(f"the histogram is on {histogram.grid}, the plan on {self.grid}")
+        return histogram.values / histogram.mass
+
+    @cached_property
+    def _blur(self) -> Blur:
+        return Blur(self.grid, self.noise)

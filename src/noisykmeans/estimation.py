@@ -1,0 +1,232 @@
+"""From a sample to the density of its clean points, by either deconvolution.
+
+A method knows which grid it needs, and makes of a task (histogram, law of errors) an estimate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noisykmeans.deconvolution import (
+    EMDeconvolution,
+    KernelDeconvolution,
+    adequate_spacing,
+    first_guess,
+)
+from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.grid import MARGIN
+from noisykmeans.measure import standard_deviation
+from noisykmeans.selection import Fixed
+from noisykmeans.spectrum import transform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noisykmeans.density import Density
+    from noisykmeans.noise import Noise
+    from noisykmeans.selection import Rule, Selection, StepRule, Task
+    from noisykmeans.windows import Window
+
+    Array = NDArray[np.float64]
+
+__all__ = ["ByKernel", "ByLikelihood", "Estimate", "Method", "kernel_spacing"]
+
+SMALLEST_RESOLUTION = 8
+
+# Along each axis, by the number of axes: nodes over the data's range, nodes within the mean
+# deviation from the mean (outliers widen the range, not the clusters), and the most nodes.
+NODES = {1: (256, 32, 2048), 2: (64, 8, 256), 3: (24, 4, 48)}
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A density of the clean points, never negative and of mass 1, and how it was made.
+
+    Parameters
+    ----------
+    density : Density
+        The estimate.
+    selection : Selection or None
+        The bandwidth of the kernel estimate, and what was tried to find it.
+    n_steps : int or None
+        That of maximum likelihood.
+    centers : array of shape (n_clusters, d) or None
+        From which Lloyd's iterations may start, where the method has found some.
+    """
+
+    density: Density
+    selection: Selection | None = None
+    n_steps: int | None = None
+    centers: Array | None = None
+
+
+class Method(ABC):
+    """A way from the histogram of the observations to the density of the clean points."""
+
+    @abstractmethod
+    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+        """Return the upper limit of the distance of nodes along each axis.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Observations, different along each axis.
+        weights : array of shape (n,)
+            Their weights.
+        noise : Noise
+            The law of the errors.
+        nodes : array of shape (d,) or None
+            How many nodes are wanted at least along the data and their margins; None leaves it
+            to the method.
+        """
+
+    @abstractmethod
+    def estimate(self, task: Task) -> Estimate:
+        """Return the density."""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the amount of smoothing follows from the data."""
+        return True
+
+    def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
+        """Return the method for the features that vary, or raise where it cannot serve them.
+
+        A message names features by their number in X, so that all are given.
+        """
+        del noise, varies
+        return self
+
+
+@dataclass(frozen=True)
+class ByKernel(Method):
+    """The paper's estimator, its bandwidth chosen by a rule, projected on densities.
+
+    Parameters
+    ----------
+    rule : Rule
+        Chooses the bandwidth.
+    window : Window
+        The Fourier transform of the kernel.
+    """
+
+    rule: Rule
+    window: Window
+
+    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+        """Keep the error of binning below a thousandth, for the smallest bandwidth in question."""
+        scale = standard_deviation(X, weights)
+        finest = self.rule.finest(float(weights.sum()), scale, noise, self.window)
+        return kernel_spacing(nodes, _width(X), noise, self.window, finest)
+
+    def estimate(self, task: Task) -> Estimate:
+        """Deconvolve with the bandwidth that the rule chooses."""
+        grid = task.histogram.grid
+        selection = self.rule.choose(task)
+        bandwidth = selection.bandwidth
+        coarsest = np.pi * bandwidth / self.window.support
+        if (grid.spacing > coarsest).any():
+            raise ValueError(
+                f"the histogram's spacing {grid.spacing} is too coarse for bandwidth "
+                f"{tuple(bandwidth.round(6).tolist())}: fill it on a grid of spacing at most "
+                f"{tuple(coarsest.round(6).tolist())}, or raise bandwidth"
+            )
+        plan = KernelDeconvolution(grid, task.noise, self.window)
+        density = plan.density(transform(task.histogram), tuple(bandwidth.tolist()))
+        return Estimate(density.projected(), selection=selection)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the bandwidth follows from the data."""
+        return not isinstance(self.rule, Fixed)
+
+    def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
+        """Check a given bandwidth, and keep it for the features that vary."""
+        if not isinstance(self.rule, Fixed):
+            return self
+        given = np.array(self.rule.values)
+        check_bandwidth(noise, self.window, np.where(varies, given, np.inf).tolist())
+        return replace(self, rule=Fixed(tuple(given[varies].tolist())))
+
+
+@dataclass(frozen=True)
+class ByLikelihood(Method):
+    """Maximum likelihood by a few multiplicative steps from a first guess.
+
+    Parameters
+    ----------
+    rule : StepRule
+        Chooses their number.
+    """
+
+    rule: StepRule
+
+    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+        """Resolve the clusters, which are wider than a tenth of the data, more or less."""
+        del noise  # what it blurs needs no fine grid
+        width = _width(X)
+        if nodes is not None:
+            _check_nodes(nodes, np.zeros_like(nodes), "a histogram")
+            return _extent(width) / nodes
+        over_range, over_deviation, most = NODES[X.shape[1]]
+        share = weights / weights.sum()
+        deviation = share @ np.abs(X - share @ X)
+        fine = np.minimum(_extent(width) / over_range, deviation / over_deviation)
+        return np.maximum(fine, width / most)
+
+    def estimate(self, task: Task) -> Estimate:
+        """Guess, and take the steps."""
+        if task.n_clusters is None:
+            raise ValueError("maximum likelihood starts from a guess of n_clusters bumps; got None")
+        histogram, noise = task.histogram, task.noise
+        rng = np.random.RandomState(task.seed)
+        guess = first_guess(histogram, noise, task.n_clusters, task.effective_n, rng)
+        n_steps = self.rule.choose_steps(task)
+        steps = EMDeconvolution(histogram.grid, noise).steps(histogram, guess.density)
+        density = next(islice(steps, n_steps, None))
+        centers = guess.centers if len(guess.centers) == task.n_clusters else None
+        return Estimate(density, n_steps=n_steps, centers=centers)
+
+
+def kernel_spacing(
+    nodes: Array | None, width: Array, noise: Noise, window: Window, bandwidth: Array
+) -> Array:
+    """Return the upper limit of the distance of nodes for the kernel estimate.
+
+    None keeps the error of binning below a thousandth; numbers ask for at least so many nodes
+    along the data's range and its margins.
+    """
+    if nodes is None:
+        adequate = adequate_spacing(noise, window, tuple(bandwidth.tolist()))
+        return np.minimum(adequate, _extent(width) / SMALLEST_RESOLUTION)
+    coarsest = np.pi * bandwidth / window.support  # Nyquist, for the edge of the band
+    needed = np.ceil(_extent(width) / coarsest)
+    _check_nodes(nodes, needed, f"bandwidth {tuple(bandwidth.round(6).tolist())}")
+    return _extent(width) / nodes
+
+
+def _width(X: Array) -> Array:
+    """Return the range of the data along each axis."""
+    return np.asarray(X.max(axis=0).astype(np.float64) - X.min(axis=0))
+
+
+def _extent(width: Array) -> Array:
+    """Return the width of the grid for data of that width."""
+    return width * (1 + 2 * MARGIN)
+
+
+def _check_nodes(nodes: Array, needed: Array, reason: str) -> None:
+    """Raise where the wanted number of nodes is too small."""
+    needed = np.maximum(needed, SMALLEST_RESOLUTION)
+    if (nodes < needed).any():
+        each = nodes.astype(int).tolist()
+        wanted = each[0] if len(set(each)) == 1 else tuple(each)
+        raise ValueError(
+            f"resolution {wanted} is too small: {reason} needs at least "
+            f"{tuple(needed.astype(int).tolist())} nodes; raise resolution or leave it 'auto'"
+        )

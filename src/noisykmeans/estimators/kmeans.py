@@ -1,0 +1,279 @@
+"""k-means for observations with measurement errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.measure import distinct
+from noisykmeans.parameters import as_centers, as_starts, is_array, is_count, is_real
+from noisykmeans.quantization import lloyd_from_best
+from noisykmeans.validation import all_equal
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from noisykmeans.estimation import Estimate
+    from noisykmeans.histogram import Histogram
+    from noisykmeans.noise import Noise
+
+    Array = NDArray[np.float64]
+
+__all__ = ["NoisyKMeans"]
+
+
+class NoisyKMeans(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    GridEstimator,
+):
+    """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
+
+    The centers minimise the distortion ``W(c) = E min_j |X - c_j|^2`` of the *clean* points X,
+    which nobody has seen: the density of X is estimated by deconvolution of the observations,
+    and Lloyd's iterations run on that density (Brunet and Loustau, 2013). How much it is
+    smoothed follows from the observations. Without errors (``noise=None``, or a law of size 0)
+    this is `sklearn.cluster.KMeans`, in any dimension; equal rows are merged first, so that an
+    integer weight is the same as so many repetitions. With errors at most three features may
+    vary.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of centers.
+    noise : law of `noisykmeans.noise` or None
+        The law of the errors; None means that there are none.
+    deconvolution : {"auto", "em", "kernel"}
+        "em" is maximum likelihood: a first guess of Gaussian bumps, made to fit the observations
+        by a few steps that keep the density positive. "kernel" is the paper's estimator. "auto"
+        is "em", but "kernel" where a bandwidth is asked for.
+    bandwidth : "auto", str, object of `noisykmeans.selection`, float or one per feature
+        The smoothing. For the kernel estimator: a bandwidth in the unit of the data, or a rule
+        that chooses it, "renoise" ("auto" is the same), "lepski", "cv" or "rate". For maximum
+        likelihood: a number of steps, or "rate" ("auto" is the same), a power of the sample size,
+        or "renoise".
+    window : {"cubic", "flat-top", "sinc", "gaussian"} or object of `noisykmeans.windows`
+        The Fourier transform of the kernel estimator's kernel.
+    resolution : "auto", int or one per feature
+        The smallest number of nodes along each axis of the grid. "auto" resolves the clusters
+        or, for the kernel estimator, keeps the error of binning below a thousandth of the
+        density's height.
+    init : {"k-means++", "random"}, array of shape (n_clusters, d), or callable
+        Where Lloyd's iterations begin. A callable is called as
+        ``init(points, n_clusters, random_state)``, with the nodes where the density is positive.
+    n_init : "auto" or int
+        Number of starts, of which the one with the smallest distortion is kept. "auto" means 10
+        with errors (they are cheap there), and what `KMeans` does without; 1 for an array. The
+        means of the first guess of maximum likelihood are one more start for "k-means++".
+    max_iter : int
+        Largest number of iterations of each start.
+    tol : float
+        With errors: the centers rest when no coordinate moves by more than this share of the
+        grid's spacing. Without: as in `KMeans`.
+    random_state : int, RandomState or None
+        Source of randomness of the starts, and of rules that draw.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, d)
+        The centers.
+    labels_ : array of shape (n,)
+        The closest center of each observation.
+    inertia_ : float
+        The sum of weights times the estimated distortion of the clean points.
+    n_iter_ : int
+        Number of iterations of the best start.
+    bandwidth_ : array of shape (d,) or None
+        The bandwidth of the kernel estimator, 0 for features without variation or where there
+        are no errors; None for maximum likelihood.
+    n_steps_ : int or None
+        The number of steps of maximum likelihood.
+    selection_ : selection.Selection or None
+        The bandwidths that were tried, and what they scored.
+    density_ : Density or None
+        The estimated density of the clean points, over the features that vary.
+    histogram_ : Histogram or None
+        All that was kept of the data.
+
+    Examples
+    --------
+    >>> from noisykmeans import NoisyKMeans, noise
+    >>> from noisykmeans.datasets import make_mod1
+    >>> X, Z, y = make_mod1(9, 100, random_state=0)
+    >>> model = NoisyKMeans(2, noise=noise.Gaussian((0, 3)), random_state=0).fit(Z)
+    >>> sorted((model.cluster_centers_[:, 0] > 2.5).tolist())
+    [False, True]
+    """
+
+    def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
+        self,
+        n_clusters: int = 8,
+        *,
+        noise: Noise | None = None,
+        deconvolution: str = "auto",
+        bandwidth: Any = "auto",
+        window: Any = "cubic",
+        resolution: Any = "auto",
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.noise = noise
+        self.deconvolution = deconvolution
+        self.bandwidth = bandwidth
+        self.window = window
+        self.resolution = resolution
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the centers.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Observations.
+        y : ignored
+        sample_weight : array of shape (n,) or None
+            Weights; an integer weight is the same as repeating the row.
+        """
+        del y
+        with self._unchanged_on_error():
+            sample, weights = self._check_sample(X, sample_weight)
+            self._check_lloyd(sample.shape[1])
+            if len(sample) < self.n_clusters:
+                raise ValueError(
+                    f"n_samples={len(sample)} should be >= n_clusters={self.n_clusters}: "
+                    f"lower n_clusters"
+                )
+            if self._without_errors(sample.shape[1]):
+                self._fit_points(sample, weights)
+            else:
+                rng = check_random_state(self.random_state)
+                estimate = self._estimate(sample, weights, self.n_clusters, rng)
+                self._quantise(estimate, float(weights.sum()), rng)
+            self.labels_ = self.predict(X)
+        return self
+
+    def fit_histogram(self, histogram: Histogram) -> Self:
+        """Find the centers from a histogram of the observations; there are no labels then.
+
+        Parameters
+        ----------
+        histogram : Histogram
+            On a grid that covers the data. Up to a twentieth of the mass may lie outside.
+        """
+        with self._unchanged_on_error():
+            self._check_lloyd(None)
+            rng = check_random_state(self.random_state)
+            estimate = self._estimate_from_histogram(histogram, self.n_clusters, rng)
+            self._quantise(estimate, histogram.mass, rng)
+        return self
+
+    def _check_lloyd(self, dimension: int | None) -> None:
+        """Raise where a parameter of the starts or the iterations is none."""
+        for name in ("n_clusters", "n_init", "max_iter"):
+            value = getattr(self, name)
+            automatic = name == "n_init" and isinstance(value, str) and value == "auto"
+            if not (automatic or is_count(value)):
+                or_auto = "'auto' or " if name == "n_init" else ""
+                raise ValueError(f"{name} must be {or_auto}a positive integer; got {value!r}")
+        if not (is_real(self.tol) and 0 <= self.tol < np.inf):
+            raise ValueError(f"tol must be a finite number, not negative; got {self.tol!r}")
+        if is_array(self.init) and dimension is not None:
+            as_centers(self.init, self.n_clusters, dimension, "init")
+
+    def _fit_points(self, X: Array, weights: Array) -> None:
+        """Without errors the measure is the sample itself: plain k-means."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        if self.n_clusters > 1 and (low == high).all():
+            raise ValueError(
+                f"{all_equal(X, low)}: there are no {self.n_clusters} clusters to find; use "
+                f"n_clusters=1"
+            )
+        points, merged = distinct(X, weights)
+        if len(points) >= self.n_clusters:  # or let KMeans warn, as always
+            X, weights = points, merged
+        names = ("n_clusters", "init", "n_init", "max_iter", "tol", "random_state")
+        plain = KMeans(**{name: getattr(self, name) for name in names})
+        plain.fit(X, sample_weight=weights)
+        self.cluster_centers_ = plain.cluster_centers_
+        self.inertia_ = plain.inertia_
+        self.n_iter_ = plain.n_iter_
+        self.bandwidth_ = np.zeros(X.shape[1])
+        self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
+
+    def _quantise(self, estimate: Estimate, mass: float, rng: np.random.RandomState) -> None:
+        d, varying = self.n_features_in_, np.isnan(self._constants)
+        init = self.init
+        if is_array(init):
+            init = as_centers(init, self.n_clusters, d, "init")[:, varying]
+        elif callable(init):
+            init = self._on_grid_axes
+        density = estimate.density
+        starts = list(as_starts(init, self.n_init, density, self.n_clusters, rng))
+        if isinstance(init, str) and init == "k-means++" and estimate.centers is not None:
+            starts.append(estimate.centers)
+        best = lloyd_from_best(density, starts, self.max_iter, self.tol)
+        self.cluster_centers_ = self._embedded(best.centers)
+        self.inertia_ = best.distortion * mass
+        self.n_iter_ = best.n_iter
+
+    def _on_grid_axes(
+        self, points: Array, n_clusters: int, random_state: np.random.RandomState
+    ) -> Array:
+        """Call the function init with points that have all features, and drop the constant ones."""
+        start = self.init(self._embedded(points), n_clusters, random_state=random_state)
+        d = self.n_features_in_
+        start = as_centers(start, n_clusters, d, "the centers that init returns")
+        return start[:, np.isnan(self._constants)]
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the closest center of each observation, as in the paper.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Observations.
+        """
+        X = self._check_new(X)
+        return pairwise_distances_argmin(X, self.cluster_centers_).astype(np.int32)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the distances of observations to the centers, of shape (n, n_clusters)."""
+        X = self._check_new(X)
+        return np.asarray(euclidean_distances(X, self.cluster_centers_), dtype=X.dtype)
+
+    def score(
+        self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return minus the weighted sum of squared distances to the closest center."""
+        del y
+        X = self._check_new(X)
+        _, distances = pairwise_distances_argmin_min(X, self.cluster_centers_)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return -float(weights @ distances.astype(np.float64) ** 2)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,163 @@
+"""What every rule that chooses a bandwidth is given, and what it returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noisykmeans.density import Density
+from noisykmeans.measure import standard_deviation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noisykmeans.histogram import Histogram
+    from noisykmeans.noise import Noise
+    from noisykmeans.windows import Window
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Rule", "Selection", "StepRule", "Task", "count"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A sample whose clean density is wanted, and what is known of it.
+
+    Parameters
+    ----------
+    histogram : Histogram
+        The observations, binned.
+    noise : Noise
+        The law of their errors.
+    window : Window
+        The window of the kernel estimator.
+    n_clusters : int or None
+        How many centers will be sought; None where only the density is wanted.
+    seed : int
+        Source of randomness: the same task gives the same choice.
+    points : array of shape (n, d) or None
+        The observations themselves, None where only the histogram is there.
+    weights : array of shape (n,) or None
+        Their weights, 1 each if None.
+
+    Examples
+    --------
+    >>> from noisykmeans import noise, windows
+    >>> from noisykmeans.grid import Grid
+    >>> from noisykmeans.histogram import fill
+    >>> Z = np.array([[0.0], [1.0], [2.0]])
+    >>> histogram = fill(Grid.covering(Z, 0.5), Z)
+    >>> task = Task(histogram, noise.Laplace(0.5), windows.Cubic(), 2, points=Z)
+    >>> task.n, task.scale.round(3).tolist()
+    (3.0, [0.816])
+    """
+
+    histogram: Histogram
+    noise: Noise
+    window: Window
+    n_clusters: int | None
+    seed: int = 0
+    points: Array | None = None
+    weights: Array | None = None
+
+    @property
+    def n(self) -> float:
+        """The number of observations, or the sum of their weights."""
+        return self.histogram.mass
+
+    @property
+    def effective_n(self) -> float:
+        """The number of observations of equal weight that carry as much: see `count`."""
+        return self.n if self.weights is None else count(self.weights)
+
+    @property
+    def dimension(self) -> int:
+        """The number of axes."""
+        return self.histogram.grid.dimension
+
+    @cached_property
+    def scale(self) -> Array:
+        """The standard deviation of the observations along each axis."""
+        if self.points is None:
+            return self.histogram.scale
+        weights = np.ones(len(self.points)) if self.weights is None else self.weights
+        return standard_deviation(self.points, weights)
+
+    @cached_property
+    def measure(self) -> Density:
+        """The histogram of the observations as a density, to judge centers on."""
+        grid = self.histogram.grid
+        return Density(grid, self.histogram.values / (self.n * grid.cell_volume))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A bandwidth, and what was tried to find it.
+
+    Parameters
+    ----------
+    bandwidth : array of shape (d,)
+        The choice.
+    candidates : array of shape (m, d)
+        The bandwidths that were tried.
+    criterion : array of shape (m,)
+        What they scored; smaller is better.
+    """
+
+    bandwidth: Array
+    candidates: Array
+    criterion: Array
+
+    @classmethod
+    def best(cls, candidates: Array, criterion: Array) -> Selection:
+        """Return the candidate of the smallest criterion, the first one among equals."""
+        return cls(candidates[criterion.argmin()], candidates, criterion)
+
+
+class Rule(ABC):
+    """A way to choose the bandwidth of the kernel estimator."""
+
+    @abstractmethod
+    def finest(self, n: float, scale: Array, noise: Noise, window: Window) -> Array:
+        """Return the smallest bandwidth along each axis that `choose` may return.
+
+        The grid is made for it, before there is a histogram.
+
+        Parameters
+        ----------
+        n : float
+            The number of observations, or the sum of their weights.
+        scale : array of shape (d,)
+            Their standard deviation along each axis.
+        noise : Noise
+            The law of the errors.
+        window : Window
+            The window of the kernel estimator.
+        """
+
+    @abstractmethod
+    def choose(self, task: Task) -> Selection:
+        """Return the bandwidth for a sample, with what was tried."""
+
+
+class StepRule(ABC):
+    """A way to choose the number of steps of maximum likelihood."""
+
+    @abstractmethod
+    def choose_steps(self, task: Task) -> int:
+        """Return the number for a sample."""
+
+
+def count(weights: Array) -> float:
+    """Return ``(sum w)^2 / sum w^2``: how many equal weights carry as much.
+
+    Integer weights are repetitions: where all are, this is their sum.
+    """
+    repetitions = (weights == np.round(weights)).all()
+    total = weights.sum()
+    return float(total if repetitions else total**2 / (weights**2).sum())
