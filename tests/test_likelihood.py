@@ -182,6 +182,27 @@ def test_many_steps_find_two_points_under_uniform_errors_whose_transform_vanishe
     assert sum(density.values[at].sum() * 0.25 for at in near) > 0.9
 
 
+def test_density_of_small_bumps_is_as_smooth_as_they_are():
+    # One error-free observation at a node: without the sieve a spike, with it one bump.
+    grid = Grid((-4.0,), (0.125,), (65,))
+    histogram = fill(grid, [[0.0]])
+    flat = Density(grid, np.ones(65))
+    plan = EMDeconvolution(grid, Gaussian(0.0), (0.5,))
+    density = next(itertools.islice(plan.steps(histogram, flat), 500, None))
+    expected = stats.norm(scale=0.5).pdf(grid.nodes[0])
+    np.testing.assert_allclose(density.values, expected, atol=0.08)
+
+
+def test_likelihood_never_falls_with_small_bumps():
+    law, X = Gaussian((0.0, 1.0)), normal_sample(2)
+    histogram = histogram_of(X + law.sample(X.shape, 1))
+    plan = EMDeconvolution(histogram.grid, law, (0.3, 0.3))
+    flat = Density(histogram.grid, np.ones(histogram.grid.shape))
+    path = itertools.islice(plan.steps(histogram, flat), 1, 12)
+    likelihoods = [plan.log_likelihood(histogram, density) for density in path]
+    assert (np.diff(likelihoods) > -1e-6).all()
+
+
 def test_plan_and_histogram_are_of_one_grid():
     histogram = Histogram(small_grid(1), np.ones(9))
     other = EMDeconvolution(Grid((0.0,), (1.0,), (9,)), Gaussian(1.0))

@@ -187,7 +187,8 @@ class ByLikelihood(Method):
         rng = np.random.RandomState(task.seed)
         guess = first_guess(histogram, noise, task.n_clusters, task.effective_n, rng)
         n_steps = self.rule.choose_steps(task)
-        steps = EMDeconvolution(histogram.grid, noise).steps(histogram, guess.density)
+        plan = EMDeconvolution(histogram.grid, noise, guess.detail)
+        steps = plan.steps(histogram, guess.density)
         density = next(islice(steps, n_steps, None))
         centers = guess.centers if len(guess.centers) == task.n_clusters else None
         return Estimate(density, n_steps=n_steps, centers=centers)

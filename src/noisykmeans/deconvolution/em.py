@@ -6,6 +6,9 @@ mixture of the blurs of all nodes.
 Mass is preserved, the likelihood ``sum h log(k f)`` never falls, and nothing is divided by the
 characteristic function of the errors, which may vanish. The maximum itself is a few spikes: the
 number of steps is the bandwidth, and where the steps begin is what they are drawn from.
+
+Along an axis with little error those spikes come at once. So the density may be kept a mixture of
+small Gaussian bumps (a sieve): f is ``s * g``, s the bumps' law, and the steps are those of g.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 
 from noisykmeans.deconvolution.blur import Blur
 from noisykmeans.density import Density
+from noisykmeans.noise import Gaussian
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +47,8 @@ class EMDeconvolution:
         The grid of the histograms and densities.
     noise : Noise
         The law of the errors, whatever it is.
+    detail : tuple of float
+        The standard deviations of the small bumps along each axis; none are 0.
 
     Examples
     --------
@@ -62,6 +68,7 @@ class EMDeconvolution:
 
     grid: Grid
     noise: Noise
+    detail: tuple[float, ...] = ()
 
     def steps(self, histogram: Histogram, start: Density) -> Iterator[Density]:
         """Give the start, then what each further step makes of it, without end.
@@ -71,22 +78,23 @@ class EMDeconvolution:
         histogram : Histogram
             The observations.
         start : Density
-            Where to begin; nodes of density 0 keep it.
+            Where to begin, before the small bumps widen it; nodes of density 0 keep it there.
         """
         observed = self._observed(histogram)
-        f = np.maximum(start.values, 0)
-        f = f / f.sum()
+        g = np.maximum(start.values, 0)
+        g = g / g.sum()
         while True:
-            yield Density(self.grid, f / self.grid.cell_volume)
-            g = self._blur.forward(f)
-            ratio = np.divide(observed, g, out=np.zeros_like(g), where=(observed > 0) & (g > 0))
-            f = f * np.maximum(self._blur.backward(ratio), 0)
-            f /= f.sum()
+            yield self._smooth(g)
+            expected = self._blur.forward(g)
+            filled = (observed > 0) & (expected > 0)
+            ratio = np.divide(observed, expected, out=np.zeros_like(g), where=filled)
+            g = g * np.maximum(self._blur.backward(ratio), 0)
+            g /= g.sum()
 
     def log_likelihood(self, histogram: Histogram, density: Density) -> float:
         """Return ``sum h log(k f)``, the mean log-probability of an observation's node."""
         observed = self._observed(histogram)
-        g = self._blur.forward(density.values * self.grid.cell_volume)
+        g = Blur(self.grid, self.noise).forward(density.values * self.grid.cell_volume)
         filled = observed > 0
         return float(observed[filled] @ np.log(np.maximum(g[filled], 1e-300)))
 
@@ -95,6 +103,14 @@ class EMDeconvolution:
             raise ValueError(f"the histogram is on {histogram.grid}, the plan on {self.grid}")
         return histogram.values / histogram.mass
 
+    def _smooth(self, g: Array) -> Density:
+        f = np.maximum(Blur(self.grid, self._bump).forward(g), 0) if self.detail else g
+        return Density(self.grid, f / (f.sum() * self.grid.cell_volume))
+
+    @cached_property
+    def _bump(self) -> Gaussian:
+        return Gaussian(self.detail or 0.0)
+
     @cached_property
     def _blur(self) -> Blur:
-        return Blur(self.grid, self.noise)
+        return Blur(self.grid, self.noise + self._bump if self.detail else self.noise)

@@ -31,6 +31,7 @@ __all__ = ["Guess", "first_guess"]
 
 _MOST_NODES = 4096  # a bump is wider than a node: beyond, every second node will do
 _STARTS = 4
+_DETAIL = 0.25
 
 # From the most frugal on: each starts from what the ones before it have found, too.
 _FAMILIES = (
@@ -51,10 +52,13 @@ class Guess:
         On the grid of the histogram.
     centers : array of shape (n_clusters, d)
         The means of the most likely bumps, as many as there are clusters.
+    detail : tuple of float
+        A quarter of these bumps' standard deviations along each axis: finer structure is chance.
     """
 
     density: Density
     centers: Array
+    detail: tuple[float, ...]
 
 
 def first_guess(
@@ -94,7 +98,8 @@ def first_guess(
         if weight > 1e-12:
             values += weight * bumps.density(histogram.grid).values
     likeliest, _ = max(many, key=lambda fit: fit[1])
-    return Guess(Density(histogram.grid, values), likeliest.means)
+    detail = _DETAIL * np.sqrt(np.diag(likeliest.covariance))
+    return Guess(Density(histogram.grid, values), likeliest.means, tuple(detail.tolist()))
 
 
 def _families(sample: Sample, n_bumps: int) -> list[Family]:

@@ -145,7 +145,8 @@ def _losses(copy: Task, task: Task) -> list[float]:
         raise ValueError("maximum likelihood starts from a guess of n_clusters bumps; got None")
     rng = np.random.RandomState(copy.seed)
     guess = first_guess(copy.histogram, copy.noise, task.n_clusters, copy.effective_n, rng)
-    path = EMDeconvolution(copy.histogram.grid, copy.noise).steps(copy.histogram, guess.density)
+    plan = EMDeconvolution(copy.histogram.grid, copy.noise, guess.detail)
+    path = plan.steps(copy.histogram, guess.density)
     centers, losses = guess.centers, []
     for step, density in enumerate(islice(path, _LADDER[-1] + 1)):
         if step in _LADDER:
