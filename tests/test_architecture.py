@@ -25,7 +25,7 @@ LAYERS = [
     {"parameters", "validation"},
     {"estimators"},
     {"datasets", "metrics", "plots"},
-    {"demo"},
+    {"demo", "experiments"},
     {"cli"},
 ]
 # Within a layer the order of the data's way, too.
