@@ -115,7 +115,7 @@ def test_a_folder_of_other_files_is_refused_and_left_alone(tmp_path):
 def test_journal_without_readable_settings_is_refused(used):
     lines = (used / JOURNAL).read_bytes().splitlines(keepends=True)
     (used / JOURNAL).write_bytes(lines[1])
-    with pytest.raises(ValueError, match="other settings .which cannot be read"):
+    with pytest.raises(ValueError, match=r"other settings \(which cannot be read\)"):
         Folder(used, SETTINGS, resume=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from noisykmeans.experiments.reproduction import OUTPUTS, Reproduction, reproduc
 from noisykmeans.experiments.settings import EXPERIMENTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from noisykmeans.experiments.settings import Scope, Settings
@@ -58,9 +60,10 @@ def run(  # noqa: PLR0913  the command's flags
         if overwrite:
             folder.keep_only((), OUTPUTS)
         try:
-            result = reproduce(
-                folder, scope, settings, workers=workers or joblib.cpu_count(), quiet=quiet
-            )
+            with _termination_as_interrupt():
+                result = reproduce(
+                    folder, scope, settings, workers=workers or joblib.cpu_count(), quiet=quiet
+                )
         except KeyboardInterrupt:
             click.echo(f"Stopped. {_kept(folder, scope)}", err=True)
             sys.exit(INTERRUPTED)
@@ -74,6 +77,16 @@ def run(  # noqa: PLR0913  the command's flags
             ) from error
     if not quiet:
         _print(result, out)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Stop on SIGTERM, which batch systems send, as on an interrupt from the keyboard."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _told(error: Exception, out: Path) -> str:
