@@ -1,10 +1,13 @@
 """The paper's experiments: protocol, tuning, trials and their summary."""
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from noisykmeans import datasets, experiments, noise, windows
 from noisykmeans.deconvolution import KernelDeconvolution
@@ -324,3 +327,44 @@ def test_settings_that_some_run_cannot_use_are_refused_before_any_run():
 def test_candidates_go_from_the_smallest_to_the_largest_in_equal_ratios():
     np.testing.assert_allclose(Settings(grid=3, bandwidths=(0.5, 2.0)).candidates, [0.5, 1, 2])
     assert Settings(grid=1, bandwidths=(1.0, 1.0)).candidates == (1.0,)
+
+
+def tuned(trial, plan):
+    spectrum = transform(fill(plan.grid, trial.observations))
+    return tune(plan, spectrum, trial.start, trial.tuning, "raw").centers
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("name", "u", "largest_mean"), [("mod1", 10, 0.010), ("mod2", 8, 0.020)])
+def test_tuned_noisy_k_means_does_not_fail_where_k_means_does(name, u, largest_mean):
+    settings = Settings(seed=31)
+    plan = plan_for(Run(name, u, 0), settings)
+    risks = []
+    for replicate in range(100):
+        trial = Trial.draw(Run(name, u, replicate), settings)
+        risks.append(clustering_risk(tuned(trial, plan), trial.clean, trial.clusters))
+    assert (np.array(risks) > 0.2).sum() == 0
+    assert np.mean(risks) <= largest_mean
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("run", [Run("mod1", 1, 0), Run("mod1", 10, 0), Run("mod2", 4, 0)])
+def test_one_of_the_400_fits_costs_less_than_one_of_k_means(run):
+    trial, plan = Trial.draw(run, Settings()), plan_for(run, Settings())
+    plain = KMeans(len(trial.start), init=trial.start, n_init=1)
+
+    def seconds(function, repeat):
+        start = time.perf_counter()
+        for _ in range(repeat):
+            function()
+        return (time.perf_counter() - start) / repeat
+
+    with threadpool_limits(1):
+        tuned(trial, plan)
+        ratios = [
+            seconds(lambda: tuned(trial, plan), 1)
+            / 400
+            / seconds(lambda: plain.fit(trial.observations), 100)
+            for _ in range(5)
+        ]
+    assert np.median(ratios) < 1

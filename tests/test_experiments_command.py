@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from io import StringIO
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rich.console import Console
 
 from noisykmeans.cli import main
 from noisykmeans.datasets import make_mod1
-from noisykmeans.experiments import progress, tables
+from noisykmeans.experiments import progress, runner, tables
 from noisykmeans.experiments.folder import JOURNAL
 from noisykmeans.experiments.journal import Journal
 from noisykmeans.experiments.methods import METHODS
@@ -267,6 +268,33 @@ def test_full_disk_keeps_the_finished_runs_and_says_so(tmp_path, monkeypatch, wh
     check_resumed(tmp_path, whole, finished=3)
 
 
+def test_death_of_a_worker_is_told_and_the_finished_runs_are_kept(tmp_path, monkeypatch, whole):
+    results = runner.results
+
+    def dying(*arguments):
+        for _, (run, rows) in zip(range(2), results(*arguments), strict=False):
+            yield run, rows
+        raise BrokenProcessPool
+
+    with monkeypatch.context() as dead:
+        dead.setattr(runner, "results", dying)
+        done = reproduce(*SMALL, "--runs", 3, "--workers", 1, "--out", tmp_path)
+    assert done.exit_code == 1
+    assert "a worker process has died, perhaps for want of memory. 2 of 6 runs are" in done.stderr
+    check_resumed(tmp_path, whole, finished=2)
+
+
+def test_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    done = reproduce(*SMALL, "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "Read-only file system" in done.output
+    assert "Invalid value for '--out': cannot write to" in done.output
+
+
 def test_without_pyarrow_the_tables_are_csv(tmp_path, monkeypatch, whole):
     monkeypatch.setattr(tables, "find_spec", lambda _: None)
     (tmp_path / JOURNAL).write_bytes((whole[0] / JOURNAL).read_bytes())
@@ -340,3 +368,12 @@ def test_missing_matplotlib_is_told(tmp_path, monkeypatch):
     assert done.exit_code == 1
     assert "the figures need matplotlib: pip install 'noisykmeans[plot]'" in done.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.timing
+def test_a_first_impression_takes_less_than_twenty_seconds(tmp_path):
+    start = time.perf_counter()
+    call = [COMMAND, "reproduce", "all", "--runs", "5", "--grid", "4", "--quiet"]
+    subprocess.run([*call, "--out", tmp_path / "out"], check=True)
+    assert time.perf_counter() - start < 20
+    assert len(list((tmp_path / "out").glob("*.png"))) == 6

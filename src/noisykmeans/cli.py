@@ -92,11 +92,12 @@ def _demo(seed: int, out: Path | None, force: bool) -> None:  # noqa: FBT001  a 
 @click.option("--grid", default=20, show_default=True, type=COUNT, help="Bandwidths on each axis.")
 @click.option(
     "--bandwidths",
+    metavar="LOW HIGH",
     nargs=2,
     default=(0.5, 3.0),
     show_default=True,
     type=float,
-    help="The smallest and the largest bandwidth.",
+    help="The smallest and the largest of the bandwidths.",
 )
 @click.option(
     "--window",

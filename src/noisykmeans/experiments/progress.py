@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,20 +51,21 @@ def shown(total: int, earlier: int, *, quiet: bool) -> Iterator[Callable[[], Non
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        _Rate(),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
-    begin = time.monotonic()
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task("runs", total=total, completed=earlier, rate="")
+        task = bar.add_task("runs", total=total, completed=earlier)
+        yield lambda: bar.advance(task)
 
-        def advance() -> None:
-            done = bar.tasks[0].completed + 1 - earlier
-            rate = done / (time.monotonic() - begin)
-            bar.update(task, advance=1, rate=f"{rate:.1f} runs/s")
 
-        yield advance
+class _Rate(ProgressColumn):
+    """The present rate."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f} runs/s")
 
 
 class _Lines:
