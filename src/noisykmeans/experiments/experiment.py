@@ -48,10 +48,10 @@ class Claim:
     most: int
     words: str
 
-    def excess(self, share: float) -> float:
-        """Return by how many failures in 100 a share of failures is beyond the bounds, signed."""
-        failures = 100 * share
-        return min(failures - self.least, 0.0) + max(failures - self.most, 0.0)
+    def excess(self, failures: int, runs: int) -> float:
+        """Return by how many failures in 100 runs the bounds are missed, signed."""
+        per_100 = 100 * failures / runs
+        return min(per_100 - self.least, 0.0) + max(per_100 - self.most, 0.0)
 
 
 @dataclass(frozen=True)

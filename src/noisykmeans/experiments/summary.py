@@ -68,7 +68,7 @@ def _summary(rows: list[Row]) -> Summary:
         *interval(risks),
         float(np.median(risks)),
         claim.words if claim else None,
-        claim.excess(failures / len(rows)) if claim else None,
+        claim.excess(failures, len(rows)) if claim else None,
     )
 
 
