@@ -48,12 +48,11 @@ SHOWN = (1, 3, 5, 7)  # the u whose data sets the paper shows
 CENTERS_U = 9
 WIDTH = 7.4  # inches, the text's width on paper
 DPI = 160
-# Text stays text, identifiers and dates do not change: the same figure is the same file.
+# Identifiers do not change, nor are there dates: the same figure is the same file.
 STYLE = {
     "font.size": 8,
     "axes.titlesize": 9,
     "lines.linewidth": 1.2,
-    "svg.fonttype": "none",
     "svg.hashsalt": "noisykmeans",
 }
 
