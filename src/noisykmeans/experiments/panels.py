@@ -112,8 +112,6 @@ def mean_risks(ax: Any, summaries: Sequence[Summary]) -> None:
             ls=method.line,
             lw=1.2,
             elinewidth=0.9,
-            capsize=2,
-            capthick=0.9,
             **_look(name),
         )
     _by_u(ax, "D  mean risk and its 95 % interval", "mean risk")
