@@ -27,7 +27,7 @@ LAYERS = [
     {"parameters", "validation"},
     {"estimators"},
     {"datasets", "plots"},
-    {"demo"},
+    {"demo", "experiments"},
     {"cli"},
 ]
 # Within a layer the order of the data's way, too.

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisykmeans import datasets, metrics, noise, plots, selection, windows
+    from noisykmeans import datasets, experiments, metrics, noise, plots, selection, windows
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
@@ -31,6 +31,7 @@ __all__ = [
     "Histogram",
     "NoisyKMeans",
     "datasets",
+    "experiments",
     "metrics",
     "noise",
     "plots",

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Sample = tuple[Array, Array, NDArray[np.intp]]
 
-__all__ = ["make_mod1", "make_mod2", "mod1_noise", "mod2_noise"]
+__all__ = ["make_mod1", "make_mod2", "mod1_means", "mod1_noise", "mod2_means", "mod2_noise"]
+
+
+def mod1_means() -> Array:
+    """Return the centers of Mod1's clusters, (0, 0) and (5, 0)."""
+    return np.array([[0.0, 0.0], [5.0, 0.0]])
+
+
+def mod2_means(u: float) -> Array:
+    """Return the centers of Mod2's clusters, (0, 0), (a, b) and (b, a), see `make_mod2`."""
+    a, b = 15 - (_check_setting(u) - 1) / 2, 5 + (u - 1) / 2
+    return np.array([[0.0, 0.0], [a, b], [b, a]])
 
 
 def mod1_noise(u: float) -> Gaussian:
@@ -58,8 +69,7 @@ def make_mod1(
     >>> bool((X[:, 0] == Z[:, 0]).all())
     True
     """
-    means = np.array([[0.0, 0.0], [5.0, 0.0]])
-    return _draw(means, mod1_noise(u), n_samples, random_state)
+    return _draw(mod1_means(), mod1_noise(u), n_samples, random_state)
 
 
 def make_mod2(
@@ -88,8 +98,7 @@ def make_mod2(
     y : array of shape (n_samples,)
         The cluster of each point.
     """
-    a, b = 15 - (_check_setting(u) - 1) / 2, 5 + (u - 1) / 2
-    return _draw(np.array([[0, 0], [a, b], [b, a]]), mod2_noise(), n_samples, random_state)
+    return _draw(mod2_means(u), mod2_noise(), n_samples, random_state)
 
 
 def _draw(

@@ -1,0 +1,60 @@
+"""The page on the paper shows what its script has made."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from noisykmeans.cli import main
+from noisykmeans.experiments.figures import NAMES
+from noisykmeans.experiments.methods import METHODS
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+SPEC = importlib.util.spec_from_file_location("reproduction", DOCS / "reproduction.py")
+SCRIPT = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(SCRIPT)
+
+
+def test_page_shows_every_figure_and_no_other():
+    shown = re.findall(r"\]\((images/[^)]*)\)", PAGE)
+    assert sorted(shown) == sorted(f"images/reproduction/{name}.png" for name in NAMES)
+    for path in shown:
+        assert (DOCS / path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_page_names_every_method():
+    for name in METHODS:
+        assert f"| {name} | " in PAGE
+
+
+@pytest.mark.parametrize("part", ["circumstances", "summary", "readings", "choices"])
+def test_parts_that_the_script_makes_are_there(part):
+    (text,) = re.findall(f"<!-- begin: {part} -->\n(.*?)\n<!-- end: {part} -->", PAGE, re.DOTALL)
+    assert len(text) > 100
+
+
+def rows_below(heading):
+    """The rows of the table below a heading, by u: a text for each method."""
+    text = PAGE.split(heading, 1)[1].split("\n\n")[1]
+    cells = [line.strip("| ").split(" | ") for line in text.splitlines()[2:]]
+    return {int(u): dict(zip(METHODS, values, strict=True)) for u, *values in cells}
+
+
+def test_tuned_noisy_k_means_meets_the_bars_of_the_full_protocol():
+    failures = {n: rows_below(f"### Mod{n}: failures in 100 runs") for n in (1, 2)}
+    means = rows_below("### Mod1: mean risk")
+    assert set(failures[1]) == set(failures[2]) == set(range(1, 11))
+    for u in range(1, 11):
+        assert int(failures[1][u]["noisy k-means"]) <= 2
+        assert float(means[u]["noisy k-means"].split()[0]) <= 0.010
+    assert all(int(failures[2][u]["noisy k-means"]) == 0 for u in range(1, 9))
+
+
+def test_other_choices_are_ones_that_the_command_knows_and_the_page_lists():
+    defaults = main.commands["reproduce"].make_context("reproduce", ["all"]).params
+    for words, options in SCRIPT.CHOICES.items():
+        given = main.commands["reproduce"].make_context("reproduce", ["all", *options]).params
+        assert (given == defaults) == (words == "as above")
+        assert f"| {words} | " in PAGE
