@@ -3,7 +3,8 @@
     python benchmarks/accuracy.py                  # everything; hours, mostly the peers'
     python benchmarks/accuracy.py --methods default --settings "Mod1(9)" --sets 20
 
-Runs are kept in ``--runs``; what is there is not run again. The table has, over the data sets of
+Runs are kept in ``--runs``; what is there is not run again. The tables of ``docs/accuracy.md`` are
+written anew from all of them: behind a method the number of data sets, and over the data sets of
 a setting, the number of failures (more than a fifth of the clean points misplaced), the mean
 risk, and the distortion ratio: the mean squared distance of 20,000 fresh clean points to the
 centers, over that of k-means on the data set's own clean points. Extreme deconvolution comes from
@@ -13,6 +14,7 @@ astroML, which is not a dependency: ``pip install astroML``.
 from __future__ import annotations
 
 import csv
+import re
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -29,6 +31,24 @@ from settings import SETTINGS
 FIELDS = ["setting", "method", "replicate", "risk", "ratio", "seconds"]
 FAILURE = 0.2
 DOCS = Path(__file__).parent.parent / "docs"
+PEERS = [
+    "k-means on Z",
+    "Gaussian mixture on Z",
+    "extreme deconvolution",
+    "moment correction",
+    "kernel, oracle",
+    "default",
+]
+RULES = [
+    "kernel, oracle",
+    "kernel, renoise",
+    "kernel, lepski",
+    "kernel, cv",
+    "kernel, rate",
+    "em, renoise",
+    "default",
+]
+EMPTY_PAGE = "\n".join(f"<!-- begin: {n} -->\n<!-- end: {n} -->" for n in ("peers", "rules"))
 RUNS = Path(__file__).parent / "results" / "accuracy-runs.csv"
 
 
@@ -88,22 +108,31 @@ def summarise(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return table
 
 
-def markdown(table: list[dict[str, str]]) -> str:
+def markdown(table: list[dict[str, str]], methods: list[str] | tuple[str, ...]) -> str:
     """Return one row a setting, one column a method: ratio, and failures where there are any."""
     cells = {(row["setting"], row["method"]): row for row in table}
-    methods = [m for m in METHODS if any(row["method"] == m for row in table)]
-    lines = ["| setting | " + " | ".join(methods) + " |", "| --- " * (len(methods) + 1) + "|"]
+    methods = [m for m in methods if any(row["method"] == m for row in table)]
+    heads = [f"{m} ({_sets(table, m)})" for m in methods]
+    lines = ["| setting | " + " | ".join(heads) + " |", "| --- " * (len(methods) + 1) + "|"]
     for setting in SETTINGS:
         if not any(row["setting"] == setting for row in table):
             continue
-        texts = []
-        for method in methods:
-            row = cells.get((setting, method))
-            failed = row is not None and row["failures"] != "0"
-            share = f" ({int(row['failures']) / int(row['sets']):.0%})" if row and failed else ""
-            texts.append(f"{row['ratio']}{share}" if row else "")
+        texts = [_text(cells.get((setting, method))) for method in methods]
         lines.append(f"| {setting} | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _sets(table: list[dict[str, str]], method: str) -> str:
+    """Return the number of data sets that a method was run on."""
+    return "-".join(sorted({row["sets"] for row in table if row["method"] == method}, key=int))
+
+
+def _text(row: dict[str, str] | None) -> str:
+    """Return the ratio, with the share of failures behind it."""
+    if row is None:
+        return ""
+    share = int(row["failures"]) / int(row["sets"])
+    return f"{row['ratio']} ({share:.0%})" if share else row["ratio"]
 
 
 def figure(table: list[dict[str, str]], path: Path) -> None:
@@ -151,8 +180,17 @@ def write(rows: list[dict[str, str]], out: Path) -> None:
         writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(table)
-    (out / "accuracy-table.md").write_text(markdown(table))
     figure(table, out / "images" / "accuracy.png")
+    page = out / "accuracy.md"
+    text = page.read_text() if page.exists() else EMPTY_PAGE
+    for name, methods in {"peers": PEERS, "rules": RULES}.items():
+        text = re.sub(
+            f"(<!-- begin: {name} -->\n).*?(<!-- end: {name} -->)",
+            lambda m, methods=methods: m[1] + markdown(table, methods) + m[2],
+            text,
+            flags=re.DOTALL,
+        )
+    page.write_text(text)
 
 
 @click.command(help=__doc__)
@@ -198,8 +236,8 @@ def main(  # noqa: D103, PLR0913, PLR0917
     if not rows:
         raise click.ClickException("there are no runs: name fewer --settings or --methods")
     write(rows, out)
-    shown = [row for row in summarise(rows) if row["method"] in (methods or METHODS)]
-    click.echo(markdown([row for row in shown if row["setting"] in (settings or SETTINGS)]))
+    shown = [row for row in summarise(rows) if row["setting"] in (settings or SETTINGS)]
+    click.echo(markdown(shown, methods or tuple(METHODS)))
 
 
 if __name__ == "__main__":
