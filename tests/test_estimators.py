@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from noisykmeans import DeconvolvedDensity, Grid, NoisyKMeans, noise, windows
 from noisykmeans.datasets import make_mod1, make_mod2, mod1_noise, mod2_noise
 from noisykmeans.histogram import Histogram, fill
-from noisykmeans.metrics import clustering_risk
-from noisykmeans.selection import Rate
+from noisykmeans.metrics import clean_distortion, clustering_risk
+from noisykmeans.selection import Oracle, Rate
 
 LAW = noise.Gaussian(0.3)
 ESTIMATORS = [NoisyKMeans(), DeconvolvedDensity()]
@@ -835,6 +835,15 @@ def test_unit_of_the_data_does_not_change_the_default():
     np.testing.assert_allclose(
         sorted_rows(scaled.cluster_centers_) * 2**20, sorted_rows(model.cluster_centers_), atol=1e-7
     )
+
+
+def test_oracle_s_centers_are_those_that_it_judged():
+    X, Z, _ = make_mod1(4, 60, random_state=0)
+    oracle = Oracle(X, per_axis=5)
+    model = NoisyKMeans(2, noise=mod1_noise(4), bandwidth=oracle, random_state=0).fit(Z)
+    least = model.selection_.criterion.min()
+    assert clean_distortion(model.cluster_centers_, X) == pytest.approx(least, rel=0.01)
+    np.testing.assert_allclose(model.cluster_centers_, model.selection_.centers, atol=0.05)
 
 
 def test_errors_wider_than_the_data_are_told(blobs):

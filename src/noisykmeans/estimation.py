@@ -138,7 +138,7 @@ class ByKernel(Method):
             )
         plan = KernelDeconvolution(grid, task.noise, self.window)
         density = plan.density(transform(task.histogram), tuple(bandwidth.tolist()))
-        return Estimate(density.projected(), selection=selection)
+        return Estimate(density.projected(), selection, centers=selection.centers)
 
     @property
     def automatic(self) -> bool:

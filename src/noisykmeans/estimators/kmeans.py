@@ -19,6 +19,8 @@ from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.validation import all_equal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.estimation import Estimate
@@ -226,9 +228,10 @@ class NoisyKMeans(
         elif callable(init):
             init = self._on_grid_axes
         density = estimate.density
-        starts = list(as_starts(init, self.n_init, density, self.n_clusters, rng))
+        starts: Iterable[Array] = as_starts(init, self.n_init, density, self.n_clusters, rng)
         if isinstance(init, str) and init == "k-means++" and estimate.centers is not None:
-            starts.append(estimate.centers)
+            judged = estimate.selection is not None
+            starts = [estimate.centers] if judged else [*starts, estimate.centers]
         best = lloyd_from_best(density, starts, self.max_iter, self.tol)
         self.cluster_centers_ = self._embedded(best.centers)
         self.inertia_ = best.distortion * mass

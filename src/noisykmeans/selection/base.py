@@ -107,11 +107,14 @@ class Selection:
         The bandwidths that were tried.
     criterion : array of shape (m,)
         What they scored; smaller is better.
+    centers : array of shape (k, d) or None
+        The centers that the choice stands for, where these were judged and not the bandwidth.
     """
 
     bandwidth: Array
     candidates: Array
     criterion: Array
+    centers: Array | None = None
 
     @classmethod
     def best(cls, candidates: Array, criterion: Array) -> Selection:

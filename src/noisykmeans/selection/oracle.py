@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,8 @@ __all__ = ["Oracle"]
 class Oracle(Rule):
     """The bandwidth whose centers are best for clean points: ``argmin sum_t min_j |X_t - c_j|^2``.
 
-    It is the paper's choice, and a limit for rules that see the observations only.
+    It is the paper's choice, and a limit for rules that see the observations only. The centers
+    that were judged are where the final iterations begin.
 
     Parameters
     ----------
@@ -84,7 +85,9 @@ class Oracle(Rule):
         def criterion(bandwidth: Array) -> float:
             return clean_distortion(trial.centers(plan.transfer(bandwidth.tolist())), self.X_clean)
 
-        return search(task, self.candidates or self._grid(task), criterion)
+        selection = search(task, self.candidates or self._grid(task), criterion)
+        centers = trial.centers(plan.transfer(selection.bandwidth.tolist()))
+        return replace(selection, centers=centers)
 
     def _grid(self, task: Task) -> Candidates:
         low, high = limits(task.effective_n, task.scale, task.noise, task.window)
