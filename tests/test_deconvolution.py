@@ -412,3 +412,10 @@ def test_plan_is_reused_for_many_spectra():
         spectrum = transform(fill(grid, np.clip(observations(EXPONENTIAL, 1, seed=seed), -8, 8)))
         once, again = plan.apply(spectrum, transfer), plan.density(spectrum, (0.6,))
         np.testing.assert_array_equal(once.values, again.values)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e-4, 1e-2])
+def test_smallest_bandwidth_does_not_depend_on_the_one_that_was_asked_for(bandwidth):
+    law, window = Gaussian(3.0), windows.Cubic()
+    found = smallest_bandwidth(law, window, bandwidth, 0, 1)
+    assert found == pytest.approx(smallest_bandwidth(law, window, 0.1, 0, 1), rel=0.01)

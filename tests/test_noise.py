@@ -404,3 +404,13 @@ def test_covariance_of_a_custom_law_without_error_is_zero():
 def test_noise_is_abstract():
     with pytest.raises(TypeError, match="abstract"):
         Noise()
+
+
+@pytest.mark.parametrize("mean", [0.0, 3.0, -5000.0, 1e7])
+@pytest.mark.parametrize("sd", [0.0, 1.0, 1e-3])
+def test_mean_far_from_zero_is_found(mean, sd):
+    law = Custom(
+        lambda t: np.exp(1j * mean * t - (sd * t) ** 2 / 2).prod(axis=-1),
+        lambda size, rng: rng.normal(mean, sd, size),
+    )
+    assert law.mean(1)[0] == pytest.approx(mean, rel=1e-6, abs=1e-9)

@@ -128,3 +128,8 @@ def test_given_centers_start_once_and_drawn_ones_several_times():
     assert only is given
     assert len(list(parameters.as_starts("random", 5, measure, 2, rng))) == 5
     assert len(list(parameters.as_starts("k-means++", "auto", measure, 2, rng))) == 10
+
+
+def test_rule_for_steps_is_no_rule_for_a_bandwidth():
+    with pytest.raises(ValueError, match="it goes with deconvolution='em'"):
+        parameters.as_method("auto", StepRate(), "cubic", 2)

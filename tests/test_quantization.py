@@ -241,7 +241,9 @@ def test_sweep_is_many_times_faster_than_an_iteration_of_k_means(k, n, times):
         # On a busy machine its threads wait for each other: the better of one and of all counts.
         for limit in (1, None):
             with threadpool_limits(limit):
-                difference = shortest(lambda: fit(20), 8) - shortest(lambda: fit(2), 8)
-            theirs = min(theirs, difference / (more - 2))
+                differences = [
+                    shortest(lambda: fit(20), 3) - shortest(lambda: fit(2), 3) for _ in range(5)
+                ]
+            theirs = min(theirs, float(np.median(differences)) / (more - 2))
     print(f"k={k}, {n} x {n}: {1e6 * theirs:.0f} against {1e6 * ours:.2f} microseconds")  # noqa: T201  shown with -s
     assert theirs >= times * ours, f"{theirs / ours:.1f} times: {theirs:.2e} s, {ours:.2e} s"

@@ -147,7 +147,7 @@ def test_limit_along_an_axis_is_where_the_errors_leave_chance_alone():
 
 
 def test_search_finds_the_minimum_of_a_bowl():
-    _, task = task_of(noise.Gaussian(0.2), spacing=0.25)
+    _, task = task_of(noise.Gaussian(0.2), spacing=0.0625)
     low, high = limits(task.effective_n, task.scale, task.noise, CUBIC)
     target = np.sqrt(low * high) * [1.3, 0.8]
 
@@ -214,14 +214,49 @@ def test_candidate_beyond_the_usable_range_is_refused_with_the_range():
         (lambda: selection.Lepski(constant=0), "constant must be a positive number; got 0"),
         (lambda: selection.Lepski(resamples=0), "resamples must be a positive integer; got 0"),
         (lambda: selection.StepRate(steps=-1), "steps must be a positive number; got -1"),
-        (lambda: selection.Oracle([1.0, 2.0]), r"X_clean must be finite points of shape \(m, d\)"),
-        (lambda: selection.Oracle([[np.nan]]), "X_clean must be finite points"),
+        (lambda: selection.Lepski(constant="a"), "constant must be a positive number; got 'a'"),
+        (lambda: selection.Lepski(resamples=1.5), "resamples must be a positive integer; got 1.5"),
+        (lambda: selection.StepRate(most=0), "most must be a positive integer; got 0"),
+        (lambda: selection.FixedSteps(-3), "n_steps must be a positive integer; got -3"),
+        (lambda: selection.Rate("a"), "s must be a positive number; got 'a'"),
+        (lambda: selection.Oracle([1.0, 2.0]), r"X_clean must be points of shape \(m, d\)"),
+        (lambda: selection.Oracle([[np.nan]]), "X_clean must be finite; it has NaN"),
+        (lambda: selection.Oracle([[1.0]], per_axis=2.5), "per_axis must be a positive integer"),
         (lambda: selection.Oracle([[1.0]], per_axis=1), "per_axis must be at least 2; got 1"),
     ],
 )
 def test_bad_parameter_of_a_rule_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make()
+
+
+def test_candidates_have_an_entry_for_each_feature_or_one():
+    _, task = task_of(noise.Gaussian(0.5))
+    rule = selection.CrossValidation([[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
+    with pytest.raises(ValueError, match="candidates have 3 entries each, 2 features vary"):
+        rule.choose(task)
+
+
+@pytest.mark.parametrize(
+    "rule", [selection.CrossValidation(), selection.Renoise(3), selection.Lepski(resamples=2)]
+)
+@pytest.mark.parametrize("spacing", [0.5, 1.0])
+def test_rules_choose_what_a_coarse_grid_resolves(rule, spacing):
+    _, task = task_of(noise.Gaussian((0.0, 2.0)), spacing=spacing)
+    chosen = rule.choose(replace(task, points=None)).bandwidth
+    assert (np.array(task.histogram.grid.spacing) <= np.pi * chosen / CUBIC.support).all()
+
+
+def test_integer_weights_are_repetitions_for_renoising():
+    law = noise.Gaussian((0.2, 1.0))
+    _, task = task_of(law, n=60)
+    weights = np.arange(60) % 3 + 1.0
+    repeated = np.repeat(task.points, weights.astype(int), axis=0)
+    histogram = fill(task.histogram.grid, repeated)
+    weighted = replace(task, histogram=histogram, weights=weights)
+    rows = replace(task, histogram=histogram, points=repeated)
+    both = [selection.Renoise(3).choose(t).bandwidth for t in (weighted, rows)]
+    np.testing.assert_allclose(both[0], both[1])
 
 
 def test_clean_points_have_the_features_of_the_observations():

@@ -125,6 +125,10 @@ def as_rule(bandwidth: Any, dimension: int) -> Rule:
     """Return the rule of that name, the rule itself, or that of one number for each axis."""
     if isinstance(bandwidth, Rule):
         return bandwidth
+    if isinstance(bandwidth, StepRule):
+        raise ValueError(  # noqa: TRY004  a rule, but of the other deconvolution
+            f"bandwidth={bandwidth!r} chooses a number of steps: it goes with deconvolution='em'"
+        )
     if isinstance(bandwidth, str):
         if bandwidth not in RULES:
             raise ValueError(

@@ -27,6 +27,8 @@ __all__ = [
 
 LARGEST_GAIN = 1e12  # of 1 / |phi_eta|: beyond it an estimate is rounding error only
 
+_SMALLEST_SHARE = 1e-6  # of a ray, at which the search for its usable part begins
+
 # Aliasing of linear binning, relative to the estimate; see adequate_spacing.
 _BINNING_ERROR = 5e-4
 
@@ -47,7 +49,12 @@ def smallest_bandwidth(
     """
     edge = np.zeros((1, dimension))
     edge[0, axis] = window.support / bandwidth
-    return bandwidth / _usable_share(noise, edge, 4096)
+    share = _usable_share(noise, edge, 4096)
+    while share <= _SMALLEST_SHARE and edge.max() > 0:  # far beyond: look closer to 0
+        edge *= _SMALLEST_SHARE
+        bandwidth /= _SMALLEST_SHARE
+        share = _usable_share(noise, edge, 4096)
+    return bandwidth / share
 
 
 def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float:
@@ -56,7 +63,7 @@ def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float
     A zero shows as a jump of the phase by about pi between neighbouring frequencies or, where
     phi_eta only touches it, as a minimum of ``|phi_eta|`` that falls to 0 when looked at closely.
     """
-    s = np.geomspace(1e-6, 1, steps)
+    s = np.geomspace(_SMALLEST_SHARE, 1, steps)
     phi = noise.characteristic_function(s[:, None, None] * edges)
     size = np.abs(phi)
     gone = ~(size >= 1 / LARGEST_GAIN)

@@ -216,6 +216,8 @@ def round_variance(within: Sequence[float], errors: Sequence[float]) -> float:
     high = max(w - s for w, s in zip(within, errors, strict=True))
     if high <= low or slope(low) >= 0:
         return 0.0
+    if slope(high) <= 0:  # the root itself, up to rounding
+        return high
     return float(brentq(slope, low, high, xtol=_JITTER * high, rtol=1e-9))
 
 

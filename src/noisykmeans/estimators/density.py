@@ -113,8 +113,12 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         else:
             scale = standard_deviation(X, weights)
             no_errors = Gaussian(0.0)
-            rate = rule if isinstance(rule, Rate) else Rate()
-            chosen = rate.bandwidth(weights.sum(), np.where(scale > 0, scale, 1.0), no_errors)
+            if not isinstance(rule, Rate):
+                raise ValueError(  # noqa: TRY004  the rule is one, but not for clean points
+                    f"bandwidth={self.bandwidth!r} needs errors to deconvolve; got noise=None: use "
+                    f"'rate' or a number"
+                )
+            chosen = rule.bandwidth(weights.sum(), np.where(scale > 0, scale, 1.0), no_errors)
         self.bandwidth_ = chosen
         # KernelDensity has one bandwidth: axes are measured in units of their own.
         self._points = KernelDensity(bandwidth=1.0).fit(X / chosen, sample_weight=weights)

@@ -120,9 +120,15 @@ class Noise(ABC):
         for axis, variance in enumerate(np.diag(self._covariance(dimension))):
             # phi(h) = exp(i h mean - h^2 variance / 2 - i h^3 third / 6 ...)
             h = 1e-3 / np.sqrt(variance) if variance > 0 else 1e-3
-            t = np.zeros((2, dimension))
-            t[:, axis] = h, 2 * h
-            phase = np.angle(self.characteristic_function(t))
+            steps = np.array([1.0, 2.0, 0.618])
+            while True:
+                t = np.zeros((3, dimension))
+                t[:, axis] = steps * h
+                phase = np.angle(self.characteristic_function(t))
+                # A phase that has wrapped is not in proportion to its step, or not small.
+                if np.abs(phase).max() < 0.5 and np.abs(phase - steps * phase[0]).max() < 0.01:
+                    break
+                h /= 8
             mean[axis] = (8 * phase[0] - phase[1]) / (6 * h)
         return mean
 

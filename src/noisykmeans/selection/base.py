@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Rule", "Selection", "StepRule", "Task", "count"]
+__all__ = ["Rule", "Selection", "StepRule", "Task", "check_count", "check_positive", "count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +154,20 @@ class StepRule(ABC):
     @abstractmethod
     def choose_steps(self, task: Task) -> int:
         """Return the number for a sample."""
+
+
+def check_positive(value: Any, name: str) -> None:
+    """Raise unless a parameter is a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a positive number; got {value!r}")
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a positive number; got {value!r}")
+
+
+def check_count(value: Any, name: str) -> None:
+    """Raise unless a parameter is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive integer; got {value!r}")
 
 
 def count(weights: Array) -> float:

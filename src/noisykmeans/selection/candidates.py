@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Criterion = Callable[[Array], float]
 
-__all__ = ["Candidates", "as_candidates", "check_usable", "coarsened", "finest", "limits", "search"]
+__all__ = [
+    "Candidates",
+    "as_candidates",
+    "check_usable",
+    "coarsened",
+    "finest",
+    "limits",
+    "rows_of",
+    "search",
+    "task_limits",
+]
 
 Candidates = tuple[tuple[float, ...], ...] | None
 
@@ -60,6 +70,17 @@ def as_candidates(candidates: Sequence[ArrayLike] | None) -> Candidates:
     return tuple(sorted(rows))
 
 
+def rows_of(given: tuple[tuple[float, ...], ...], d: int) -> Array:
+    """Return given candidates as an array of shape (m, d)."""
+    width = len(given[0])
+    if width not in (1, d):
+        raise ValueError(
+            f"candidates have {width} entries each, {d} features vary in the observations: give "
+            f"one bandwidth for each of them, or one for all"
+        )
+    return np.array([np.broadcast_to(row, d) for row in given])
+
+
 def limits(n: float, scale: Array, noise: Noise, window: Window) -> tuple[Array, Array]:
     """Return the smallest and the largest bandwidth along each axis that are worth a trial.
 
@@ -86,11 +107,22 @@ def limits(n: float, scale: Array, noise: Noise, window: Window) -> tuple[Array,
     return usable, np.maximum(high * window.unit, 1.5 * usable)
 
 
+def task_limits(task: Task) -> tuple[Array, Array]:
+    """Return the `limits` of a sample, none below what its grid resolves.
+
+    The shortest wave of the band spans four spacings at least, two more than Nyquist asks for.
+    """
+    low, high = limits(task.effective_n, task.scale, task.noise, task.window)
+    resolved = 2 / np.pi * task.window.support * np.array(task.histogram.grid.spacing)
+    low = np.maximum(low, resolved)
+    return low, np.maximum(high, 1.5 * low)
+
+
 def finest(given: Candidates, n: float, scale: Array, noise: Noise, window: Window) -> Array:
     """Return the smallest bandwidth along each axis that a search may come to."""
     if given is None:
         return raised_to_usable(limits(n, scale, noise, window)[0], noise, window)
-    return np.min([np.broadcast_to(row, len(scale)) for row in given], axis=0)
+    return rows_of(given, len(scale)).min(axis=0)
 
 
 def coarsened(task: Task, given: Candidates) -> Task:
@@ -124,10 +156,10 @@ def search(task: Task, given: Candidates, criterion: Criterion) -> Selection:
     """
     d = task.dimension
     if given is not None:
-        candidates = np.array([np.broadcast_to(row, d) for row in given])
+        candidates = rows_of(given, d)
         check_usable(candidates, task)
         return Selection.best(candidates, np.array([criterion(row) for row in candidates]))
-    low, high = limits(task.effective_n, task.scale, task.noise, task.window)
+    low, high = task_limits(task)
     tried: dict[tuple[float, ...], float] = {}
 
     def attempt(logs: list[Array]) -> None:

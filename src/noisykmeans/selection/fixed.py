@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisykmeans.selection.base import Rule, Selection, StepRule
+from noisykmeans.selection.base import Rule, Selection, StepRule, check_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +60,9 @@ class FixedSteps(StepRule):
     """
 
     n_steps: int
+
+    def __post_init__(self) -> None:
+        check_count(self.n_steps, "n_steps")
 
     def choose_steps(self, task: Task) -> int:
         """Return the number."""

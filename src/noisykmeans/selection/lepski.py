@@ -10,14 +10,15 @@ import numpy as np
 
 from noisykmeans.deconvolution.band import raised_to_usable
 from noisykmeans.histogram import Histogram
-from noisykmeans.selection.base import Rule, Selection
+from noisykmeans.selection.base import Rule, Selection, check_count, check_positive
 from noisykmeans.selection.candidates import (
     Candidates,
     as_candidates,
     check_usable,
     coarsened,
     finest,
-    limits,
+    rows_of,
+    task_limits,
 )
 from noisykmeans.selection.trial import Trial, plan_of
 from noisykmeans.spectrum import transform
@@ -73,10 +74,8 @@ class Lepski(Rule):
     candidates: Candidates = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.constant) and self.constant > 0):
-            raise ValueError(f"constant must be a positive number; got {self.constant!r}")
-        if self.resamples < 1:
-            raise ValueError(f"resamples must be a positive integer; got {self.resamples!r}")
+        check_positive(self.constant, "constant")
+        check_count(self.resamples, "resamples")
         object.__setattr__(self, "candidates", as_candidates(self.candidates))
 
     def finest(self, n: float, scale: Array, noise: Noise, window: Window) -> Array:
@@ -104,10 +103,10 @@ class Lepski(Rule):
     def _grid(self, task: Task) -> Array:
         d = task.dimension
         if self.candidates is not None:
-            rows = np.array([np.broadcast_to(row, d) for row in self.candidates])
+            rows = rows_of(self.candidates, d)
             check_usable(rows, task)
             return rows
-        low, high = limits(task.effective_n, task.scale, task.noise, task.window)
+        low, high = task_limits(task)
         axes = np.geomspace(low, high, _PER_AXIS[d]).T
         return np.array(
             [raised_to_usable(np.array(row), task.noise, task.window) for row in product(*axes)]

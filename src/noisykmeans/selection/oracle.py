@@ -10,14 +10,14 @@ import numpy as np
 
 from noisykmeans.deconvolution.band import raised_to_usable
 from noisykmeans.metrics import clean_distortion
-from noisykmeans.selection.base import Rule
+from noisykmeans.selection.base import Rule, check_count
 from noisykmeans.selection.candidates import (
     Candidates,
     as_candidates,
     coarsened,
     finest,
-    limits,
     search,
+    task_limits,
 )
 from noisykmeans.selection.trial import Trial, plan_of
 
@@ -61,8 +61,11 @@ class Oracle(Rule):
 
     def __post_init__(self) -> None:
         X = np.asarray(self.X_clean, dtype=np.float64)
-        if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
-            raise ValueError(f"X_clean must be finite points of shape (m, d); got {X.shape}")
+        if X.ndim != 2 or not len(X):
+            raise ValueError(f"X_clean must be points of shape (m, d); got shape {X.shape}")
+        if not np.isfinite(X).all():
+            raise ValueError("X_clean must be finite; it has NaN or infinite entries")
+        check_count(self.per_axis, "per_axis")
         if self.per_axis < 2:
             raise ValueError(f"per_axis must be at least 2; got {self.per_axis!r}")
         object.__setattr__(self, "X_clean", X)
@@ -90,7 +93,7 @@ class Oracle(Rule):
         return replace(selection, centers=centers)
 
     def _grid(self, task: Task) -> Candidates:
-        low, high = limits(task.effective_n, task.scale, task.noise, task.window)
+        low, high = task_limits(task)
         axes = np.geomspace(low, high, self.per_axis).T
         rows = (raised_to_usable(np.array(row), task.noise, task.window) for row in product(*axes))
         return as_candidates(list(rows))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisykmeans.deconvolution.band import raised_to_usable
-from noisykmeans.selection.base import Rule, Selection, StepRule
+from noisykmeans.selection.base import Rule, Selection, StepRule, check_count, check_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +49,7 @@ class Rate(Rule):
     s: float = 2.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.s) and self.s > 0):
-            raise ValueError(f"s must be a positive number; got {self.s!r}")
+        check_positive(self.s, "s")
 
     def bandwidth(self, n: float, scale: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
         """Return one bandwidth for each axis.
@@ -111,8 +110,8 @@ class StepRate(StepRule):
     most: int = 64
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.steps) and self.steps > 0):
-            raise ValueError(f"steps must be a positive number; got {self.steps!r}")
+        check_positive(self.steps, "steps")
+        check_count(self.most, "most")
 
     def number(self, n: float) -> int:
         """Return the number of steps for n observations."""

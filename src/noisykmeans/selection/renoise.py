@@ -12,7 +12,7 @@ from noisykmeans.deconvolution import Blur, EMDeconvolution, first_guess
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.quantization import distortion, lloyd_from_best
-from noisykmeans.selection.base import Rule, StepRule
+from noisykmeans.selection.base import Rule, StepRule, check_count
 from noisykmeans.selection.candidates import Candidates, as_candidates, coarsened, finest, search
 from noisykmeans.selection.trial import Trial, plan_of
 
@@ -41,8 +41,8 @@ class Renoise(Rule, StepRule):
     Errors drawn from their law are added once more, ``Z* = Z + eps*``. Each candidate
     deconvolves Z*, and its centers are judged by the distortion of the observations Z, which take
     the place of clean points: ``argmin median_copies W_Z(c(Z*))``. All candidates meet the same
-    copies. Up to 20,000 observations the errors are drawn point by point, else on the histogram,
-    with a cost that does not grow with their number.
+    copies. Up to 20,000 observations the errors are drawn point by point; above, and where weights
+    are no repetitions, on the histogram, with a cost that does not grow with their number.
 
     Parameters
     ----------
@@ -62,10 +62,7 @@ class Renoise(Rule, StepRule):
     candidates: Candidates = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.copies, bool) or not (
-            isinstance(self.copies, int | np.integer) and self.copies >= 1
-        ):
-            raise ValueError(f"copies must be a positive integer; got {self.copies!r}")
+        check_count(self.copies, "copies")
         object.__setattr__(self, "candidates", as_candidates(self.candidates))
 
     def finest(self, n: float, scale: Array, noise: Noise, window: Window) -> Array:
@@ -101,13 +98,26 @@ class Renoise(Rule, StepRule):
 
 def _noisier(task: Task, grid: Grid, rng: np.random.Generator) -> Iterator[Histogram]:
     """Give histograms of the observations with one more error, without end."""
-    if task.points is not None and len(task.points) <= _MOST_POINTS:
-        while True:
-            errors = task.noise.sample(task.points.shape, rng)
-            yield fill(grid, task.points + errors, task.weights)
+    points = _repeated(task)
+    while points is not None:
+        yield fill(grid, points + task.noise.sample(points.shape, rng))
     expected, scale = _expected(task, grid), task.effective_n / task.n
     while True:
         yield Histogram(grid, rng.poisson(expected * scale) / scale)
+
+
+def _repeated(task: Task) -> Array | None:
+    """Return every observation as often as it counts, None where that is not known or too often."""
+    if task.points is None or task.n > _MOST_POINTS:
+        return None
+    if task.weights is None or (task.weights == 1).all():
+        return task.points
+    counts = np.round(task.weights)
+    return (
+        np.repeat(task.points, counts.astype(int), axis=0)
+        if (counts == task.weights).all()
+        else None
+    )
 
 
 def _wider(task: Task) -> Grid:

@@ -11,7 +11,7 @@ import numpy as np
 from noisykmeans import seeding
 from noisykmeans.deconvolution import KernelDeconvolution
 from noisykmeans.quantization import lloyd_from_best
-from noisykmeans.selection.candidates import limits
+from noisykmeans.selection.candidates import task_limits
 from noisykmeans.spectrum import transform
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Trial:
     def starts(self) -> list[Array]:
         """Centers drawn from the observations, and from the estimate with the largest bandwidth."""
         task = self.task
-        _, widest = limits(task.effective_n, task.scale, task.noise, task.window)
+        _, widest = task_limits(task)
         smooth = plan_of(task).density(self.spectrum, tuple(widest.tolist())).projected()
         rng = np.random.RandomState(task.seed)
         return [
