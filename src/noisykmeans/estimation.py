@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from noisykmeans.density import Density
     from noisykmeans.noise import Noise
+    from noisykmeans.observations import Observations
     from noisykmeans.selection import Rule, Selection, StepRule, Task
     from noisykmeans.windows import Window
 
@@ -69,15 +70,13 @@ class Method(ABC):
     """A way from the histogram of the observations to the density of the clean points."""
 
     @abstractmethod
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+    def spacing(self, sample: Observations, noise: Noise, nodes: Array | None) -> Array:
         """Return the upper limit of the distance of nodes along each axis.
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Observations, different along each axis.
-        weights : array of shape (n,)
-            Their weights.
+        sample : Observations
+            Different along each axis.
         noise : Noise
             The law of the errors.
         nodes : array of shape (d,) or None
@@ -118,11 +117,14 @@ class ByKernel(Method):
     rule: Rule
     window: Window
 
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+    def spacing(self, sample: Observations, noise: Noise, nodes: Array | None) -> Array:
         """Keep the error of binning below a thousandth, for the smallest bandwidth in question."""
-        scale = standard_deviation(X, weights)
-        finest = self.rule.finest(float(weights.sum()), scale, noise, self.window)
-        return kernel_spacing(nodes, _width(X), noise, self.window, finest)
+        if isinstance(self.rule, Fixed):  # which needs no pass over the data
+            finest = np.array(self.rule.values)
+        else:
+            scale = standard_deviation(sample.X, sample.each_weight)
+            finest = self.rule.finest(sample.mass, scale, noise, self.window)
+        return kernel_spacing(nodes, _width(sample), noise, self.window, finest)
 
     def estimate(self, task: Task) -> Estimate:
         """Deconvolve with the bandwidth that the rule chooses."""
@@ -166,15 +168,15 @@ class ByLikelihood(Method):
 
     rule: StepRule
 
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+    def spacing(self, sample: Observations, noise: Noise, nodes: Array | None) -> Array:
         """Resolve the clusters, which are wider than a tenth of the data, more or less."""
         del noise  # what it blurs needs no fine grid
-        width = _width(X)
+        width = _width(sample)
         if nodes is not None:
             _check_nodes(nodes, np.zeros_like(nodes), "a histogram")
             return _extent(width) / nodes
-        over_range, over_deviation, most = NODES[X.shape[1]]
-        share = weights / weights.sum()
+        over_range, over_deviation, most = NODES[len(width)]
+        X, share = sample.X, sample.each_weight / sample.mass
         deviation = share @ np.abs(X - share @ X)
         fine = np.minimum(_extent(width) / over_range, deviation / over_deviation)
         return np.maximum(fine, width / most)
@@ -211,9 +213,10 @@ def kernel_spacing(
     return _extent(width) / nodes
 
 
-def _width(X: Array) -> Array:
+def _width(sample: Observations) -> Array:
     """Return the range of the data along each axis."""
-    return np.asarray(X.max(axis=0).astype(np.float64) - X.min(axis=0))
+    low, high = sample.bounds
+    return np.asarray(high - low)
 
 
 def _extent(width: Array) -> Array:
