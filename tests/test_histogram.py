@@ -246,6 +246,21 @@ def test_every_second_node_holds_what_a_coarser_grid_would(sample):
     np.testing.assert_allclose(coarse.values, expected, atol=4 * SHARE * (1 + weights.sum()))
 
 
+def test_histogram_is_coarsened_along_the_given_axes_only():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    histogram = fill(Grid.covering(X, (0.25, 0.5)), X)
+    coarse = histogram.coarser([0])
+    assert coarse.grid.spacing == (0.5, 0.5)
+    np.testing.assert_allclose(coarse.values, fill(coarse.grid, X).values, atol=4 * SHARE * len(X))
+
+
+def test_deviation_is_the_mean_distance_from_the_mean():
+    X = np.random.default_rng(0).normal(scale=(1.0, 3.0), size=(20_000, 2))
+    histogram = fill(Grid((-20.0, -20.0), (0.125, 0.125), (321, 321)), X)
+    expected = np.abs(X - X.mean(axis=0)).mean(axis=0)
+    assert histogram.deviation == pytest.approx(expected, rel=5e-3)
+
+
 def test_coarser_histogram_keeps_what_is_outside():
     histogram = fill(Grid((0.0,), (1.0,), (5,)), [[0.5], [9.0]])
     assert histogram.coarser().outside == 1.0

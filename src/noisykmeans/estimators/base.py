@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisykmeans.grid import Grid
-from noisykmeans.histogram import Histogram, fill
+from noisykmeans.histogram import Histogram
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
 from noisykmeans.selection import Task
@@ -109,10 +108,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         sample = sample.features(axes.tolist())
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
-        spacing = method.spacing(sample, noise, nodes)
-        # Errors that are not centred have moved the observations away from the clean points.
-        box = np.concatenate([sample.bounds, sample.bounds - noise.mean(len(axes))])
-        histogram = fill(Grid.covering(box, spacing), sample.X, sample.weights)
+        histogram = method.histogram(sample, noise, nodes)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
