@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +65,7 @@ class Histogram:
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
 
-    @property
+    @cached_property
     def mass(self) -> float:
         """The mass on the grid."""
         return float(self.values.sum())
@@ -88,7 +89,7 @@ class Histogram:
         axes = zip(self._shares, self.grid.nodes, strict=True)
         return np.array([share @ np.abs(x - share @ x) for share, x in axes])
 
-    @property
+    @cached_property
     def _shares(self) -> list[NDArray[np.float64]]:
         """The share of the mass at each node along each axis."""
         axes, mass = range(self.grid.dimension), self.mass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,9 +61,18 @@ def transform(histogram: Histogram) -> Spectrum:
         raise ValueError(f"the histogram must have a positive mass; got {mass:g}")
     coefficients = fft.rfftn(histogram.values, s=grid.padded_shape)
     coefficients /= mass
-    for axis, (t, spacing) in enumerate(zip(grid.frequencies, grid.spacing, strict=True)):
-        coefficients /= _along(np.sinc(t * spacing / (2 * np.pi)) ** 2, axis, grid.dimension)
+    for axis, n in enumerate(grid.padded_shape):
+        gain = _compensation(n)[: coefficients.shape[axis]]  # the last axis has one half only
+        coefficients *= _along(gain, axis, grid.dimension)
     return Spectrum(grid, coefficients)
+
+
+@lru_cache(maxsize=64)
+def _compensation(n: int) -> NDArray[np.float64]:
+    """Return ``1 / sinc^2`` at the frequencies of n nodes, in the FFT's order."""
+    gain: NDArray[np.float64] = np.sinc(np.fft.fftfreq(n)) ** -2
+    gain.setflags(write=False)
+    return gain
 
 
 def _along(values: NDArray[np.generic], axis: int, dimension: int) -> NDArray[np.generic]:
