@@ -23,6 +23,7 @@ from scipy import fft
 from noisykmeans.deconvolution.band import check_bandwidth, on_axis
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
+from noisykmeans.spectrum import inverse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,10 +80,8 @@ class KernelDeconvolution:
         """Return the estimate for a known transfer function."""
         if spectrum.grid != self.grid:
             raise ValueError(f"the spectrum is on {spectrum.grid}, the plan on {self.grid}")
-        values = fft.irfftn(
-            spectrum.coefficients * transfer, s=self.grid.padded_shape, overwrite_x=True
-        )
-        return Density(self.grid, values[tuple(slice(n) for n in self.grid.shape)])
+        series = spectrum.coefficients * transfer
+        return Density(self.grid, inverse(series, self.grid.padded_shape, self.grid.shape))
 
     def transfer(self, bandwidth: Sequence[float]) -> NDArray[np.complex128]:
         """Return the FFT of the kernel: what a spectrum is multiplied with."""
