@@ -108,8 +108,8 @@ FITS = {
     "noisy k-means, default": Contender(default),
     "KMeans": Contender(kmeans),
     "MiniBatchKMeans": Contender(mini_batch),
-    "GaussianMixture": Contender(gaussian_mixture, largest=3 * 10**6),
-    "XDGMM": Contender(extreme_deconvolution, largest=3 * 10**5, needs="astroML"),
+    "GaussianMixture": Contender(gaussian_mixture, largest=3 * 10**5),
+    "XDGMM": Contender(extreme_deconvolution, largest=3 * 10**3, needs="astroML"),
 }
 
 
