@@ -165,3 +165,15 @@ def bump_moments(points, weights, means, log_shares):
     joint = np.exp(log_shares - squares / 2)
     share = weights[:, None] * joint / joint.sum(1, keepdims=True)
     return share.sum(0), share.T @ points, weights @ np.log(joint.sum(1))
+
+
+def bounds(X):
+    """Smallest and largest value of each feature, NaN where a value is not finite."""
+    rows = np.where(np.isfinite(X).all(0), [X.min(0), X.max(0)], np.nan)
+    return rows.astype(np.float64)
+
+
+def closest(X, centers):
+    """The first of the centers at the smallest distance."""
+    X, centers = X.astype(np.float64), np.asarray(centers, dtype=np.float64)
+    return ((X[:, None, :] - centers) ** 2).sum(-1).argmin(1)

@@ -19,7 +19,7 @@ SOURCE = Path(noisykmeans.__file__).parent
 LAYERS = [
     {"_kernels"},
     {"grid", "metrics", "noise", "windows"},
-    {"histogram", "spectrum", "measure", "density"},
+    {"histogram", "spectrum", "measure", "density", "observations"},
     {"seeding"},
     {"deconvolution", "quantization"},
     {"selection"},

@@ -1,8 +1,10 @@
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisykmeans import spectrum
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.spectrum import transform
@@ -87,3 +89,28 @@ def test_histogram_without_mass_has_no_spectrum(mass):
     histogram = Histogram(Grid((0.0,), (1.0,), (4,)), [mass, 0, 0, 0])
     with pytest.raises(ValueError, match="the histogram must have a positive mass; got"):
         transform(histogram)
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 8), (4, 6, 5)])
+def test_transforms_of_padded_arrays_are_those_of_numpy(shape):
+    padded = tuple(2 * n + 1 for n in shape)
+    values = np.random.default_rng(0).normal(size=shape)
+    series = spectrum.forward(values, padded)
+    expected = np.fft.rfftn(values, padded, axes=range(len(shape)))
+    np.testing.assert_allclose(series, expected, atol=1e-12)
+    np.testing.assert_allclose(spectrum.inverse(series, padded, shape), values, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(37, 41), (17, 13, 11)])
+def test_transforms_are_the_same_to_the_bit_for_any_number_of_threads(monkeypatch, shape):
+    monkeypatch.setattr(spectrum, "_LARGE", 0)
+    padded = tuple(4 * n for n in shape)
+    values = np.random.default_rng(0).normal(size=shape)
+    results = []
+    for n in (1, 2, 7):
+        monkeypatch.setattr(joblib, "cpu_count", lambda n=n: n)
+        series = spectrum.forward(values, padded)
+        results.append((series.copy(), spectrum.inverse(series, padded, shape)))
+    for series, back in results[1:]:
+        np.testing.assert_array_equal(series, results[0][0])
+        np.testing.assert_array_equal(back, results[0][1])

@@ -19,7 +19,8 @@ from noisykmeans.deconvolution import (
     first_guess,
 )
 from noisykmeans.deconvolution.band import check_bandwidth
-from noisykmeans.grid import MARGIN
+from noisykmeans.grid import MARGIN, Grid
+from noisykmeans.histogram import fill
 from noisykmeans.measure import standard_deviation
 from noisykmeans.selection import Fixed
 from noisykmeans.spectrum import transform
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.density import Density
+    from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
+    from noisykmeans.observations import Observations
     from noisykmeans.selection import Rule, Selection, StepRule, Task
     from noisykmeans.windows import Window
 
@@ -69,15 +72,13 @@ class Method(ABC):
     """A way from the histogram of the observations to the density of the clean points."""
 
     @abstractmethod
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
-        """Return the upper limit of the distance of nodes along each axis.
+    def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
+        """Bin observations on a grid that is fine enough.
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Observations, different along each axis.
-        weights : array of shape (n,)
-            Their weights.
+        sample : Observations
+            Different along each axis.
         noise : Noise
             The law of the errors.
         nodes : array of shape (d,) or None
@@ -118,11 +119,15 @@ class ByKernel(Method):
     rule: Rule
     window: Window
 
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
+    def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
         """Keep the error of binning below a thousandth, for the smallest bandwidth in question."""
-        scale = standard_deviation(X, weights)
-        finest = self.rule.finest(float(weights.sum()), scale, noise, self.window)
-        return kernel_spacing(nodes, _width(X), noise, self.window, finest)
+        if isinstance(self.rule, Fixed):  # which needs no pass over the data
+            finest = np.array(self.rule.values)
+        else:
+            scale = standard_deviation(sample.X, sample.each_weight)
+            finest = self.rule.finest(sample.mass, scale, noise, self.window)
+        spacing = kernel_spacing(nodes, _width(sample), noise, self.window, finest)
+        return _binned(sample, noise, spacing)
 
     def estimate(self, task: Task) -> Estimate:
         """Deconvolve with the bandwidth that the rule chooses."""
@@ -166,18 +171,23 @@ class ByLikelihood(Method):
 
     rule: StepRule
 
-    def spacing(self, X: Array, weights: Array, noise: Noise, nodes: Array | None) -> Array:
-        """Resolve the clusters, which are wider than a tenth of the data, more or less."""
-        del noise  # what it blurs needs no fine grid
-        width = _width(X)
+    def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
+        """Resolve the clusters, which are wider than a tenth of the data, more or less.
+
+        The spacing follows from the observations' deviation, and that from the histogram at the
+        finest nodes in question, which is then coarsened: one pass over the data.
+        """
+        width = _width(sample)
         if nodes is not None:
             _check_nodes(nodes, np.zeros_like(nodes), "a histogram")
-            return _extent(width) / nodes
-        over_range, over_deviation, most = NODES[X.shape[1]]
-        share = weights / weights.sum()
-        deviation = share @ np.abs(X - share @ X)
-        fine = np.minimum(_extent(width) / over_range, deviation / over_deviation)
-        return np.maximum(fine, width / most)
+            return _binned(sample, noise, _extent(width) / nodes)
+        over_range, over_deviation, most = NODES[len(width)]
+        histogram = _binned(sample, noise, width / most)
+        fine = np.minimum(_extent(width) / over_range, histogram.deviation / over_deviation)
+        wanted = np.maximum(fine, width / most)
+        while (coarse := np.flatnonzero(2 * np.array(histogram.grid.spacing) <= wanted)).size:
+            histogram = histogram.coarser(coarse.tolist())
+        return histogram
 
     def estimate(self, task: Task) -> Estimate:
         """Guess, and take the steps."""
@@ -211,9 +221,17 @@ def kernel_spacing(
     return _extent(width) / nodes
 
 
-def _width(X: Array) -> Array:
+def _binned(sample: Observations, noise: Noise, spacing: Array) -> Histogram:
+    """Bin observations on a grid that covers them, and the clean points, too."""
+    # Errors that are not centred have moved the observations away from the clean points.
+    box = np.concatenate([sample.bounds, sample.bounds - noise.mean(len(spacing))])
+    return fill(Grid.covering(box, spacing), sample.X, sample.weights)
+
+
+def _width(sample: Observations) -> Array:
     """Return the range of the data along each axis."""
-    return np.asarray(X.max(axis=0).astype(np.float64) - X.min(axis=0))
+    low, high = sample.bounds
+    return np.asarray(high - low)
 
 
 def _extent(width: Array) -> Array:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 from scipy import fft
 
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
     from noisykmeans.grid import Grid
     from noisykmeans.histogram import Histogram
 
-__all__ = ["Spectrum", "transform"]
+__all__ = ["Spectrum", "forward", "inverse", "transform"]
+
+_LARGE = 2**18  # values of a transform that is worth several threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +63,65 @@ def transform(histogram: Histogram) -> Spectrum:
     mass = histogram.mass
     if not mass > 0:
         raise ValueError(f"the histogram must have a positive mass; got {mass:g}")
-    coefficients = fft.rfftn(histogram.values, s=grid.padded_shape)
+    coefficients = forward(histogram.values, grid.padded_shape)
     coefficients /= mass
-    for axis, (t, spacing) in enumerate(zip(grid.frequencies, grid.spacing, strict=True)):
-        coefficients /= _along(np.sinc(t * spacing / (2 * np.pi)) ** 2, axis, grid.dimension)
+    for axis, n in enumerate(grid.padded_shape):
+        gain = _compensation(n)[: coefficients.shape[axis]]  # the last axis has one half only
+        coefficients *= _along(gain, axis, grid.dimension)
     return Spectrum(grid, coefficients)
 
 
-def _along(values: NDArray[np.generic], axis: int, dimension: int) -> NDArray[np.generic]:
+def forward(values: NDArray[np.float64], padded: tuple[int, ...]) -> NDArray[np.complex128]:
+    """Return the real FFT of an array, padded with zeros, of which no line is transformed.
+
+    Parameters
+    ----------
+    values : array
+        What is transformed.
+    padded : tuple of int
+        The shape of the transform.
+    """
+    *outer, last = enumerate(padded)
+    series = fft.rfft(values, last[1], axis=last[0], workers=_workers(padded))
+    for axis, n in reversed(outer):
+        series = fft.fft(series, n, axis=axis, overwrite_x=True, workers=_workers(padded))
+    return np.asarray(series)
+
+
+def inverse(
+    series: NDArray[np.complex128], padded: tuple[int, ...], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return the first values along each axis that `forward` leads back to; the series is lost.
+
+    Parameters
+    ----------
+    series : complex array
+        Fourier coefficients.
+    padded : tuple of int
+        The shape of the transform.
+    shape : tuple of int
+        How many values are wanted.
+    """
+    workers = _workers(padded)
+    for axis, n in enumerate(shape[:-1]):
+        whole = fft.ifft(series, axis=axis, overwrite_x=True, workers=workers)
+        series = whole[(slice(None),) * axis + (slice(n),)]
+    return np.asarray(fft.irfft(series, padded[-1], workers=workers)[..., : shape[-1]])
+
+
+def _workers(padded: tuple[int, ...]) -> int:
+    """Return the number of threads: one where starting more would take longer than they save."""
+    return joblib.cpu_count() if math.prod(padded) >= _LARGE else 1
+
+
+@lru_cache(maxsize=64)
+def _compensation(n: int) -> NDArray[np.float64]:
+    """Return ``1 / sinc^2`` at the frequencies of n nodes, in the FFT's order."""
+    gain: NDArray[np.float64] = np.sinc(np.fft.fftfreq(n)) ** -2
+    gain.setflags(write=False)
+    return gain
+
+
+def _along(values: NDArray[Any], axis: int, dimension: int) -> NDArray[Any]:
     """Shape a vector so that it broadcasts along one axis of several."""
     return values.reshape([-1 if v == axis else 1 for v in range(dimension)])

@@ -11,9 +11,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from noisykmeans._kernels import binning, cells, mixture, projection, sweep, threads
+    from noisykmeans._kernels import (
+        binning,
+        cells,
+        extent,
+        labels,
+        mixture,
+        projection,
+        sweep,
+        threads,
+    )
 
-__all__ = ["binning", "cells", "mixture", "projection", "sweep", "threads"]
+__all__ = [
+    "binning",
+    "cells",
+    "extent",
+    "labels",
+    "mixture",
+    "projection",
+    "sweep",
+    "threads",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -1,4 +1,10 @@
-"""Linear binning of points on a grid of one, two or three axes, and labels of points."""
+"""Linear binning of points on a grid of one, two or three axes.
+
+The share that a point gives to a node is a multiple of 2^-24, and the shares of a point are 1 in
+all. So with integer weights every sum is exact below a mass of 2^29 at a node: it depends neither
+on the order of the points nor on how they are cut into parts. A point's place is kept to 2^-25 of
+a spacing.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["bin_1d", "bin_2d", "bin_3d"]
+
+ROUNDER = 1.5 * 2.0 ** (52 - 24)  # near which doubles are multiples of 2^-24
+
+
+@kernel
+def rounded(share: float) -> float:
+    """Return the closest multiple of 2^-24, for shares from 0 to 1."""
+    return (share + ROUNDER) - ROUNDER
 
 
 @kernel
@@ -30,9 +44,9 @@ def bin_1d(
             outside += w
             continue
         i = min(int(u), last - 1)
-        r = w * (u - i)
-        values[i] += w - r
-        values[i + 1] += r
+        r = rounded(u - i)
+        values[i] += w * (1 - r)
+        values[i + 1] += w * r
     return outside
 
 
@@ -55,13 +69,13 @@ def bin_2d(
             outside += w
             continue
         i, j = min(int(u), last0 - 1), min(int(v), last1 - 1)
-        b = v - j
-        upper = w * (u - i)
-        low = w - upper
-        values[i, j] += low - low * b
-        values[i, j + 1] += low * b
-        values[i + 1, j] += upper - upper * b
-        values[i + 1, j + 1] += upper * b
+        upper = rounded(u - i)
+        low = 1 - upper
+        upper_right, low_right = rounded(upper * (v - j)), rounded(low * (v - j))
+        values[i, j] += w * (low - low_right)
+        values[i, j + 1] += w * low_right
+        values[i + 1, j] += w * (upper - upper_right)
+        values[i + 1, j + 1] += w * upper_right
     return outside
 
 
@@ -85,10 +99,13 @@ def bin_3d(
             outside += w
             continue
         i, j, k = min(int(u), last0 - 1), min(int(v), last1 - 1), min(int(z), last2 - 1)
+        upper = rounded(u - i)
         for a in range(2):
-            wa = w * (u - i) if a else w - w * (u - i)
+            whole = upper if a else 1 - upper
+            right = rounded(whole * (v - j))
             for b in range(2):
-                wb = wa * (v - j) if b else wa - wa * (v - j)
-                values[i + a, j + b, k] += wb - wb * (z - k)
-                values[i + a, j + b, k + 1] += wb * (z - k)
+                half = right if b else whole - right
+                behind = rounded(half * (z - k))
+                values[i + a, j + b, k] += w * (half - behind)
+                values[i + a, j + b, k + 1] += w * behind
     return outside

@@ -17,9 +17,13 @@ BLOCK = 2**18  # rows: large against the cost of a call, small against any large
 T = TypeVar("T")
 
 
-def map_blocks(function: Callable[[slice], T], n: int) -> Iterator[T]:
-    """Apply a function to fixed blocks of n rows, and give the results in their order."""
-    blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+def map_blocks(function: Callable[[slice], T], n: int, smallest: int = 0) -> Iterator[T]:
+    """Apply a function to fixed blocks of n rows, and give the results in their order.
+
+    A block has ``BLOCK`` rows, or ``smallest`` if that is more.
+    """
+    size = max(BLOCK, smallest)
+    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     n_threads = min(len(blocks), joblib.cpu_count()) if len(blocks) > 1 else 1
     if n_threads == 1:
         yield from map(function, blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,12 @@ def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float
 
 def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) -> None:
     """Raise where a bandwidth reaches frequencies that the noise has destroyed."""
+    _check(noise, window, tuple(bandwidth))
+
+
+# Remembered: a fit asks at every stage, and fits of many small samples ask the same.
+@lru_cache(maxsize=256)
+def _check(noise: Noise, window: Window, bandwidth: tuple[float, ...]) -> None:
     d = len(bandwidth)
     for axis, value in enumerate(bandwidth):
         usable = smallest_bandwidth(noise, window, value, axis, d)
@@ -150,13 +157,21 @@ def adequate_spacing(
     ``sqrt(2) q^2 spacing^2 / (2 pi)^2``, q the root mean square frequency along the axis. It is
     kept below 5e-4.
     """
-    d = len(bandwidth)
-    check_dimension(d)
+    check_dimension(len(bandwidth))
     check_bandwidth(noise, window, bandwidth)
+    return np.array(_adequate_spacing(noise, window, tuple(bandwidth)))
+
+
+@lru_cache(maxsize=256)
+def _adequate_spacing(
+    noise: Noise, window: Window, bandwidth: tuple[float, ...]
+) -> tuple[float, ...]:
+    d = len(bandwidth)
     n = (512, 128, 32)[d - 1]
     half = window.support * (np.arange(n) + 0.5) / n
     u = np.stack(np.meshgrid(*[np.r_[-half[::-1], half]] * (d - 1), half, indexing="ij"), axis=-1)
     t = u / np.array(bandwidth)
     weight = window(u).prod(axis=-1) / np.abs(noise.characteristic_function(t))
     squares = (weight[..., None] * t**2).reshape(-1, d).sum(axis=0) / weight.sum()
-    return np.asarray(2 * np.pi / np.sqrt(squares) * np.sqrt(_BINNING_ERROR / np.sqrt(2)))
+    spacing = 2 * np.pi / np.sqrt(squares) * np.sqrt(_BINNING_ERROR / np.sqrt(2))
+    return tuple(map(float, spacing))

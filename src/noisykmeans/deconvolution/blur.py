@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import fft
 
+from noisykmeans import spectrum
 from noisykmeans.deconvolution.band import on_axis
 from noisykmeans.grid import Grid
 from noisykmeans.noise import Gaussian
@@ -73,11 +74,9 @@ class Blur:
         return self._convolve(values, self._adjoint)
 
     def _convolve(self, values: Array, transfer: NDArray[np.complex128]) -> Array:
-        shape = self.grid.padded_shape
-        series = fft.rfftn(values, s=shape)
+        series = spectrum.forward(values, self.grid.padded_shape)
         series *= transfer
-        inside = tuple(slice(n) for n in self.grid.shape)
-        return np.asarray(fft.irfftn(series, s=shape, overwrite_x=True)[inside])
+        return spectrum.inverse(series, self.grid.padded_shape, self.grid.shape)
 
     @cached_property
     def _transfer(self) -> NDArray[np.complex128]:

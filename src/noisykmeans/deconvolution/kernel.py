@@ -13,7 +13,7 @@ histogram runs by FFT on the padded shape, where no difference wraps.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from scipy import fft
 from noisykmeans.deconvolution.band import check_bandwidth, on_axis
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
+from noisykmeans.spectrum import inverse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,15 +80,16 @@ class KernelDeconvolution:
         """Return the estimate for a known transfer function."""
         if spectrum.grid != self.grid:
             raise ValueError(f"the spectrum is on {spectrum.grid}, the plan on {self.grid}")
-        values = fft.irfftn(
-            spectrum.coefficients * transfer, s=self.grid.padded_shape, overwrite_x=True
-        )
-        return Density(self.grid, values[tuple(slice(n) for n in self.grid.shape)])
+        series = spectrum.coefficients * transfer
+        return Density(self.grid, inverse(series, self.grid.padded_shape, self.grid.shape))
 
     def transfer(self, bandwidth: Sequence[float]) -> NDArray[np.complex128]:
         """Return the FFT of the kernel: what a spectrum is multiplied with."""
-        *outer, last = self._factors(bandwidth)
-        waves = [fft.fftn(kernel) for kernel in outer] + [fft.rfftn(last, overwrite_x=True)]
+        self._check(bandwidth)
+        if not self.noise.independent:
+            return np.asarray(fft.rfftn(_kernel(self, bandwidth), overwrite_x=True))
+        waves = [_wave(plan, b) for plan, b in zip(self._per_axis, bandwidth, strict=True)]
+        waves[-1] = waves[-1][: self.grid.padded_shape[-1] // 2 + 1]  # of a real transform
         return np.asarray(reduce(np.multiply.outer, waves))
 
     def kernel(self, bandwidth: Sequence[float]) -> Array:
@@ -98,29 +100,36 @@ class KernelDeconvolution:
         bandwidth : sequence of float
             One for each axis, in the unit of the data.
         """
-        return np.asarray(reduce(np.multiply.outer, self._factors(bandwidth)))
+        self._check(bandwidth)
+        if not self.noise.independent:
+            return _kernel(self, bandwidth)
+        kernels = [_kernel(plan, (b,)) for plan, b in zip(self._per_axis, bandwidth, strict=True)]
+        return np.asarray(reduce(np.multiply.outer, kernels))
 
-    def _factors(self, bandwidth: Sequence[float]) -> list[Array]:
-        """Return the kernel, or where the errors of the axes are independent, one for each axis."""
+    def _check(self, bandwidth: Sequence[float]) -> None:
         d = self.grid.dimension
         if len(bandwidth) != d:
             raise ValueError(f"bandwidth must have {d} entries; got {tuple(bandwidth)}")
         check_bandwidth(self.noise, self.window, bandwidth)
-        if not self.noise.independent:
-            return [_kernel(self, bandwidth)]
-        return [_kernel(plan, (b,)) for plan, b in zip(self._per_axis, bandwidth, strict=True)]
 
     @cached_property
     def _per_axis(self) -> list[KernelDeconvolution]:
-        """The plans of the axes, each on its own."""
-        grid = self.grid
-        axes = enumerate(zip(grid.lower, grid.spacing, grid.shape, strict=True))
+        """The plans of the axes, each on its own and wherever it lies."""
+        axes = enumerate(zip(self.grid.spacing, self.grid.shape, strict=True))
         return [
             KernelDeconvolution(
-                Grid((low,), (step,), (n,)), self.noise.marginal([axis]), self.window
+                Grid((0.0,), (step,), (n,)), self.noise.marginal([axis]), self.window
             )
-            for axis, (low, step, n) in axes
+            for axis, (step, n) in axes
         ]
+
+
+@lru_cache(maxsize=256)
+def _wave(plan: KernelDeconvolution, bandwidth: float) -> NDArray[np.complex128]:
+    """Return the FFT of the kernel of one axis, remembered: samples of one kind share it."""
+    wave = np.asarray(fft.fft(_kernel(plan, (bandwidth,))))
+    wave.setflags(write=False)
+    return wave
 
 
 def _kernel(plan: KernelDeconvolution, bandwidth: Sequence[float]) -> Array:

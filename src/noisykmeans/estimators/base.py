@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisykmeans.grid import Grid
-from noisykmeans.histogram import Histogram, fill
+from noisykmeans.histogram import Histogram
+from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
 from noisykmeans.selection import Task
 from noisykmeans.validation import check_outside, check_weights, varying_features, warn_of_noise
@@ -58,17 +58,31 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.__dict__.update(before)
             raise
 
-    def _check_sample(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-        """Return the rows of positive weight and their weights."""
-        sample: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+    def _validated(self, X: ArrayLike, *, reset: bool) -> tuple[Array, Array]:
+        """Return all rows and their bounds, in one pass."""
+        kinds = [np.float64, np.float32]
+        rows = validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=False)
+        box = bounds(rows)
+        if np.isnan(box).any():  # for scikit-learn's own message
+            validate_data(self, X, dtype=kinds, reset=reset)
+        return rows, box
+
+    def _check_sample(
+        self, X: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Array, Observations]:
+        """Return all rows, and as observations those of positive weight."""
+        rows, box = self._validated(X, reset=True)
         # Wrong without errors too, where they are not needed.
-        self._method(sample.shape[1])
-        as_resolution(self.resolution, sample.shape[1])
+        self._method(rows.shape[1])
+        as_resolution(self.resolution, rows.shape[1])
         if sample_weight is None:
-            return sample, np.ones(len(sample))
-        weights = check_weights(sample_weight, sample)
+            return rows, Observations(rows, None, box)
+        weights = check_weights(sample_weight, rows)
         counts = weights > 0
-        return (sample, weights) if counts.all() else (sample[counts], weights[counts])
+        if counts.all():
+            return rows, Observations(rows, weights, box)
+        sample = rows[counts]
+        return rows, Observations(sample, weights[counts], bounds(sample))
 
     def _without_errors(self, dimension: int) -> bool:
         """Return whether the points are as good as clean: errors of size 0, and no smoothing."""
@@ -79,31 +93,27 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         return exact and self._method(dimension).automatic
 
     def _estimate(
-        self, X: Array, weights: Array, n_clusters: int | None, rng: np.random.RandomState
+        self, sample: Observations, n_clusters: int | None, rng: np.random.RandomState
     ) -> Estimate:
         """Return the density, and set the attributes that tell of it.
 
         Constant features need no grid.
         """
-        d = X.shape[1]
+        low, high = sample.bounds
+        d = len(low)
         noise, method = as_noise(self.noise, d), self._method(d)
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        axes = varying_features(X, low, high)
+        axes = varying_features(sample.X, low, high)
         method = method.restricted(noise, high > low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
-        sample = X[:, axes] if len(axes) < d else X
+        sample = sample.features(axes.tolist())
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
-        spacing = method.spacing(sample, weights, noise, nodes)
-        # Errors that are not centred have moved the observations away from the clean points.
-        bounds = np.stack([low, high])[:, axes]
-        bounds = np.concatenate([bounds, bounds - noise.mean(len(axes))])
-        histogram = fill(Grid.covering(bounds, spacing), sample, weights)
+        histogram = method.histogram(sample, noise, nodes)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
-        task = Task(histogram, noise, window, n_clusters, seed, sample, weights)
-        warn_of_noise(noise, task.scale, task.n, axes)
+        task = Task(histogram, noise, window, n_clusters, seed, sample.X, sample.weights)
+        warn_of_noise(noise, histogram.scale, task.n, axes)
         return self._deconvolve(method, task)
 
     def _estimate_from_histogram(
@@ -146,7 +156,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _check_new(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return self._validated(X, reset=False)[0]
 
     def _embedded(self, points: Array) -> Array:
         """Points on the grid's axes, with the constant features added."""

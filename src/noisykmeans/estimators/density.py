@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.noise import Noise
+    from noisykmeans.observations import Observations
 
     Array = NDArray[np.float64]
 
@@ -92,11 +93,11 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         """
         del y
         with self._unchanged_on_error():
-            sample, weights = self._check_sample(X, sample_weight)
+            _, sample = self._check_sample(X, sample_weight)
             if self.noise is None:
-                self._fit_points(sample, weights)
+                self._fit_points(sample)
             else:
-                self._estimate(sample, weights, None, np.random.RandomState(0))
+                self._estimate(sample, None, np.random.RandomState(0))
         return self
 
     _points: Any
@@ -106,7 +107,8 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         rule = as_rule("rate" if automatic else self.bandwidth, dimension)
         return ByKernel(rule, as_window(self.window))
 
-    def _fit_points(self, X: Array, weights: Array) -> None:
+    def _fit_points(self, sample: Observations) -> None:
+        X, weights = sample.X, sample.each_weight
         rule = self._method(X.shape[1]).rule
         if isinstance(rule, Fixed):
             chosen = np.array(rule.values)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
+from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.measure import distinct
+from noisykmeans.observations import closest
 from noisykmeans.parameters import as_centers, as_starts, is_array, is_count, is_real
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.validation import all_equal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from noisykmeans.estimation import Estimate
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
+    from noisykmeans.observations import Observations
 
     Array = NDArray[np.float64]
 
@@ -156,20 +158,20 @@ class NoisyKMeans(
         """
         del y
         with self._unchanged_on_error():
-            sample, weights = self._check_sample(X, sample_weight)
-            self._check_lloyd(sample.shape[1])
-            if len(sample) < self.n_clusters:
+            rows, sample = self._check_sample(X, sample_weight)
+            self._check_lloyd(rows.shape[1])
+            if len(sample.X) < self.n_clusters:
                 raise ValueError(
-                    f"n_samples={len(sample)} should be >= n_clusters={self.n_clusters}: "
+                    f"n_samples={len(sample.X)} should be >= n_clusters={self.n_clusters}: "
                     f"lower n_clusters"
                 )
-            if self._without_errors(sample.shape[1]):
-                self._fit_points(sample, weights)
+            if self._without_errors(rows.shape[1]):
+                self._fit_points(sample)
             else:
                 rng = check_random_state(self.random_state)
-                estimate = self._estimate(sample, weights, self.n_clusters, rng)
-                self._quantise(estimate, float(weights.sum()), rng)
-            self.labels_ = self.predict(X)
+                estimate = self._estimate(sample, self.n_clusters, rng)
+                self._quantise(estimate, sample.mass, rng)
+            self.labels_ = closest(rows, self.cluster_centers_)
         return self
 
     def fit_histogram(self, histogram: Histogram) -> Self:
@@ -200,9 +202,10 @@ class NoisyKMeans(
         if is_array(self.init) and dimension is not None:
             as_centers(self.init, self.n_clusters, dimension, "init")
 
-    def _fit_points(self, X: Array, weights: Array) -> None:
+    def _fit_points(self, sample: Observations) -> None:
         """Without errors the measure is the sample itself: plain k-means."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        X, weights = sample.X, sample.each_weight
+        low, high = sample.bounds
         if self.n_clusters > 1 and (low == high).all():
             raise ValueError(
                 f"{all_equal(X, low)}: there are no {self.n_clusters} clusters to find; use "
@@ -254,8 +257,7 @@ class NoisyKMeans(
         X : array of shape (n, d)
             Observations.
         """
-        X = self._check_new(X)
-        return pairwise_distances_argmin(X, self.cluster_centers_).astype(np.int32)
+        return closest(self._check_new(X), self.cluster_centers_)
 
     def transform(self, X: ArrayLike) -> Array:
         """Return the distances of observations to the centers, of shape (n, n_clusters)."""
