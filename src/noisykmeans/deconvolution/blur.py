@@ -59,21 +59,23 @@ class Blur:
 
     def forward(self, values: Array) -> Array:
         """Return the expected binned mass ``g(j) = sum_i k(j - i) f(i)``."""
-        return self._convolve(values, self._transfer)
+        return self.inverse(self.series(values) * self.transfer)
 
     def backward(self, values: Array) -> Array:
         """Return the adjoint, ``sum_j k(j - i) v(j)``: an average over the errors of node i."""
-        return self._convolve(values, self._adjoint)
+        return self.inverse(self.series(values) * self.adjoint)
 
-    def _convolve(self, values: Array, transfer: NDArray[np.complex128]) -> Array:
-        shape = self.grid.padded_shape
-        series = fft.rfftn(values, s=shape)
-        series *= transfer
+    def series(self, values: Array) -> NDArray[np.complex128]:
+        """Return the FFT of values at the nodes, on the padded shape."""
+        return np.asarray(fft.rfftn(values, s=self.grid.padded_shape))
+
+    def inverse(self, series: NDArray[np.complex128]) -> Array:
+        """Return the values at the nodes, given an FFT on the padded shape."""
         inside = tuple(slice(n) for n in self.grid.shape)
-        return np.asarray(fft.irfftn(series, s=shape, overwrite_x=True)[inside])
+        return np.asarray(fft.irfftn(series, s=self.grid.padded_shape, overwrite_x=True)[inside])
 
     @cached_property
-    def _transfer(self) -> NDArray[np.complex128]:
+    def transfer(self) -> NDArray[np.complex128]:
         """The FFT of the shares at all differences of nodes, on the padded shape."""
         if not self.noise.independent:
             return np.asarray(fft.rfftn(self.shares()))
@@ -86,8 +88,9 @@ class Blur:
         return np.asarray(fft.rfftn(reduce(np.multiply.outer, [b.shares() for b in blurs])))
 
     @cached_property
-    def _adjoint(self) -> NDArray[np.complex128]:
-        return np.conj(self._transfer)
+    def adjoint(self) -> NDArray[np.complex128]:
+        """The transfer function of `backward`."""
+        return np.conj(self.transfer)
 
     def shares(self) -> Array:
         """Return the shares at all differences of nodes, in the order of the padded shape."""

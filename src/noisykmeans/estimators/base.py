@@ -9,8 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisykmeans.estimators.errors import Errors, Rows, as_covariances, warn_of_empty
 from noisykmeans.grid import Grid
-from noisykmeans.histogram import Histogram, fill
+from noisykmeans.groups import Groups, Kind, law_of_all
+from noisykmeans.histogram import Histogram
+from noisykmeans.measure import standard_deviation
+from noisykmeans.noise import Gaussian
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
 from noisykmeans.selection import Task
 from noisykmeans.validation import check_outside, check_weights, varying_features, warn_of_noise
@@ -58,52 +62,83 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.__dict__.update(before)
             raise
 
-    def _check_sample(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-        """Return the rows of positive weight and their weights."""
-        sample: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+    def _check_sample(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, X_err: Any = None, X_cov: Any = None
+    ) -> Rows:
+        """Return the rows of positive weight, their weights, and what differs in their errors."""
+        own = X_err is not None or X_cov is not None
+        finite: Any = "allow-nan" if own or self.noise is not None else True
+        sample: Array = validate_data(
+            self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite
+        )
         # Wrong without errors too, where they are not needed.
         self._method(sample.shape[1])
         as_resolution(self.resolution, sample.shape[1])
+        errors = None
+        if own or (finite == "allow-nan" and np.isnan(sample).any()):
+            errors = Errors.of(sample, as_covariances(X_err, X_cov, sample))
         if sample_weight is None:
-            return sample, np.ones(len(sample))
-        weights = check_weights(sample_weight, sample)
-        counts = weights > 0
-        return (sample, weights) if counts.all() else (sample[counts], weights[counts])
+            weights = np.ones(len(sample))
+            counts = np.ones(len(sample), dtype=bool)
+        else:
+            weights = check_weights(sample_weight, sample)
+            counts = weights > 0
+        if errors is not None:
+            empty = counts & ~errors.observed.any(axis=1)
+            if empty.any():
+                warn_of_empty(int(empty.sum()), stacklevel=3)
+            counts &= ~empty
+        points = sample if errors is None else errors.hidden(sample)
+        if counts.all():
+            return Rows(points, sample, weights, errors)
+        return Rows(points, sample[counts], weights[counts], errors and errors.rows(counts))
 
-    def _without_errors(self, dimension: int) -> bool:
+    def _without_errors(self, dimension: int, errors: Errors | None) -> bool:
         """Return whether the points are as good as clean: errors of size 0, and no smoothing."""
+        if errors is not None and not errors.absent:
+            return False
         if self.noise is None:
-            return True
+            return errors is None or self._method(dimension).automatic
         noise = as_noise(self.noise, dimension)
         exact = not noise.covariance_matrix(dimension).any() and not noise.mean(dimension).any()
         return exact and self._method(dimension).automatic
 
-    def _estimate(
-        self, X: Array, weights: Array, n_clusters: int | None, rng: np.random.RandomState
-    ) -> Estimate:
+    def _estimate(self, rows: Rows, n_clusters: int | None, rng: np.random.RandomState) -> Estimate:
         """Return the density, and set the attributes that tell of it.
 
         Constant features need no grid.
         """
+        X, weights, errors = rows.sample, rows.weights, rows.errors
         d = X.shape[1]
-        noise, method = as_noise(self.noise, d), self._method(d)
+        noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
+        method = self._method(d)
+        if errors is not None:
+            errors = errors.usable(X)
+            X = errors.filled(X)
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         axes = varying_features(X, low, high)
         method = method.restricted(noise, high > low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = X[:, axes] if len(axes) < d else X
+        kinds, labels, law = [Kind(noise, tuple(range(len(axes))))], None, noise
+        if errors is not None:
+            errors = errors.restricted(axes)
+            known = errors.observed.any(axis=1)
+            sample, weights, errors = sample[known], weights[known], errors.rows(known)
+            labels, kinds = errors.kinds(noise, weights, standard_deviation(sample, weights))
+            law = law_of_all(kinds, np.bincount(labels, weights), len(axes)) or noise
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
-        spacing = method.spacing(sample, weights, noise, nodes)
+        spacing = method.spacing(sample, weights, law, nodes)
         # Errors that are not centred have moved the observations away from the clean points.
         bounds = np.stack([low, high])[:, axes]
         bounds = np.concatenate([bounds, bounds - noise.mean(len(axes))])
-        histogram = fill(Grid.covering(bounds, spacing), sample, weights)
+        groups = Groups.fill(Grid.covering(bounds, spacing), sample, weights, labels, kinds)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
-        task = Task(histogram, noise, window, n_clusters, seed, sample, weights)
-        warn_of_noise(noise, task.scale, task.n, axes)
+        task = Task(groups, window, n_clusters, seed, sample, weights, labels)
+        warn_of_noise(law, task.scale, task.n, axes)
         return self._deconvolve(method, task)
 
     def _estimate_from_histogram(
@@ -128,7 +163,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._constants = np.full(d, np.nan)
         self.n_features_in_ = d
         seed = int(rng.randint(2**31 - 1))
-        task = Task(histogram, noise, as_window(self.window), n_clusters, seed)
+        task = Task(Groups.of(histogram, noise), as_window(self.window), n_clusters, seed)
         return self._deconvolve(method, task)
 
     def _deconvolve(self, method: Method, task: Task) -> Estimate:
@@ -144,9 +179,19 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.bandwidth_[np.isnan(self._constants)] = estimate.selection.bandwidth
         return estimate
 
-    def _check_new(self, X: ArrayLike) -> Array:
+    def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:
+        """Return new points, which may lack coordinates where the fit knew of errors."""
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        finite: Any = "allow-nan" if missing and self.density_ is not None else True
+        checked = validate_data(
+            self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=finite
+        )
+        return np.asarray(checked)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.noise is not None
+        return tags
 
     def _embedded(self, points: Array) -> Array:
         """Points on the grid's axes, with the constant features added."""
