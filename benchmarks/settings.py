@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,11 @@ class Setting:
         ``covariances(n, rng)`` draws those of each observation's errors, instead of ``noise``.
     missing : float
         The share of the coordinates that are missing, at random.
+    readings : int
+        How often each point is measured; the observation is the mean, and methods are told the
+        law that `noise.from_replicates` estimates.
+    told : bool
+        Whether they are told the true law of the mean instead.
     """
 
     name: str
@@ -67,13 +74,21 @@ class Setting:
     n_clusters: int
     covariances: Callable[[int, np.random.Generator], Array] | None = None
     missing: float = 0.0
+    readings: int = 1
+    told: bool = False
 
     def problem(self, replicate: int) -> Problem:
-        """Draw a data set: the same one for the same replicate."""
-        rng = np.random.default_rng([replicate, *self.name.encode()])
+        """Draw a data set: the same one for the same replicate, whatever law is told."""
+        rng = np.random.default_rng([replicate, *self.name.split(", law told")[0].encode()])
         X, y = self.sampler(self.n_samples, rng)
-        covariances = None
-        if self.covariances is None:
+        covariances, law = None, self.noise
+        if self.readings > 1:
+            errors = [self.noise.sample(X.shape, rng) for _ in range(self.readings)]
+            Z, law = noise.from_replicates(X[:, None] + np.stack(errors, axis=1))
+            if self.told:
+                mean = self.noise.project(np.eye(X.shape[1]) / self.readings)
+                law = reduce(add, [mean] * self.readings)
+        elif self.covariances is None:
             Z = X + self.noise.sample(X.shape, rng)
         else:
             covariances = self.covariances(self.n_samples, rng)
@@ -82,7 +97,7 @@ class Setting:
             Z[rng.random(Z.shape) < self.missing] = np.nan
         fresh, _ = self.sampler(FRESH, rng)
         tuning, _ = self.sampler(TUNING, rng)
-        return Problem(X, Z, y, fresh, tuning, self.noise, self.n_clusters, replicate, covariances)
+        return Problem(X, Z, y, fresh, tuning, law, self.n_clusters, replicate, covariances)
 
 
 def gaussian(covariances: Array, rng: np.random.Generator) -> Array:
@@ -231,6 +246,18 @@ SETTINGS = {
         ),
         Setting("uniform, n = 300", clusters(PAIR, normal), noise.Uniform((0.0, 27**0.5)), 300, 2),
         Setting("exponential errors", clusters(PAIR, normal), shifted_exponential(9.0), 300, 2),
+        *(
+            Setting(
+                "two readings" + ", law told" * told,
+                clusters(PAIR, normal),
+                datasets.mod1_noise(9),
+                300,
+                2,
+                readings=2,
+                told=told,
+            )
+            for told in (False, True)
+        ),
         Setting(
             "missing coordinates",
             paper(datasets.make_mod2, 5),

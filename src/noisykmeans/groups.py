@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Groups:
         ends = np.cumsum(np.bincount(labels, minlength=len(kinds)))
         members = []
         for kind, rows in zip(kinds, np.split(order, ends[:-1]), strict=True):
-            sample = X[rows] if len(kind.axes) == X.shape[1] else X[np.ix_(rows, kind.axes)]
+            sample = X[rows] if len(kind.axes) == X.shape[1] else X[rows][:, kind.axes]
             histogram = fill(restricted(grid, kind.axes), sample, weights[rows])
             members.append(Group(histogram, kind))
         return cls(grid, tuple(members))
@@ -271,7 +271,7 @@ class Pooled(Noise):
         return Pooled([law.marginal(axes) for law, _ in self._parts], self._params["shares"])
 
 
-def law_of_all(kinds: Sequence[Kind], masses: Array, dimension: int) -> Noise | None:
+def law_of_all(kinds: Sequence[Kind], masses: NDArray[Any], dimension: int) -> Noise | None:
     """Return the law of complete observations, or None where there are none."""
     complete = [i for i, kind in enumerate(kinds) if len(kind.axes) == dimension]
     return pooled([kinds[i].noise for i in complete], masses[complete]) if complete else None
@@ -292,10 +292,11 @@ def pooled(laws: Sequence[Noise], masses: ArrayLike) -> Noise:
 
 def restricted(grid: Grid, axes: Sequence[int]) -> Grid:
     """Return the grid of some of the axes."""
-    lower, spacing, shape = (
-        tuple(values[v] for v in axes) for values in (grid.lower, grid.spacing, grid.shape)
+    return Grid(
+        tuple(grid.lower[v] for v in axes),
+        tuple(grid.spacing[v] for v in axes),
+        tuple(grid.shape[v] for v in axes),
     )
-    return Grid(lower, spacing, shape)
 
 
 def _embedded(histogram: Histogram, axes: Sequence[int], grid: Grid) -> Array:

@@ -65,8 +65,9 @@ def partition(
         labels, n_cells = _cells(logs, cell)
     if n_cells > most:
         mass = np.bincount(labels, weights)
-        middles = np.stack([np.bincount(labels, weights * x) for x in logs.T], axis=1)
-        middles /= mass[:, None]
+        middles = (
+            np.stack([np.bincount(labels, weights * x) for x in logs.T], axis=1) / mass[:, None]
+        )
         joined = KMeans(most, n_init=1, random_state=0).fit(middles, sample_weight=mass)
         _, joined_labels = np.unique(joined.labels_, return_inverse=True)
         labels = joined_labels[labels]

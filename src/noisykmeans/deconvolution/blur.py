@@ -25,6 +25,7 @@ __all__ = ["Blur"]
 _ALIASES = {1: 64, 2: 3, 3: 1}  # on either side of each axis, at most
 _NEGLIGIBLE = 1e-9  # size of the c.f. from which on aliases do not count
 _REACH = 6.0  # standard deviations of the errors that a period must hold beyond the grid
+_HEAVY_REACH = 40.0  # where there are none: what comes round is spread over the whole period
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,9 @@ class Blur:
     def _on_a_period(self) -> Array:
         """``k`` on a period of nodes, 0 first as in an FFT."""
         grid, d = self.grid, self.grid.dimension
-        sigma = np.sqrt(np.diag(self.noise.covariance_matrix(d)))
-        reach = np.abs(self.noise.mean(d)) + _REACH * sigma
+        heavy = np.isinf(np.diag(self.noise.covariance_matrix(d)))
+        sigma = np.sqrt(np.diag(self.noise.width(d)))
+        reach = np.abs(self.noise.mean(d)) + np.where(heavy, _HEAVY_REACH, _REACH) * sigma
         period = [
             int(fft.next_fast_len(int(2 * n + 2 * r / h), real=True))
             for n, r, h in zip(grid.shape, reach, grid.spacing, strict=True)

@@ -164,7 +164,7 @@ class Sample:
             # Linear binning adds spacing^2 / 6 to the variance, on average.
             binning = np.diag(np.square(histogram.grid.spacing)) / 6
             observed[g, axes] = True
-            errors[g][np.ix_(axes, axes)] = noise.covariance_matrix(len(axes)) + binning
+            errors[g][np.ix_(axes, axes)] = noise.width(len(axes)) + binning
         ends = np.cumsum([len(w) for w in weights])
         seen = np.repeat(observed, np.diff(ends, prepend=0), axis=0)
         share = np.concatenate(weights)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisykmeans.estimators.errors import Errors, Rows, as_covariances, warn_of_empty
+from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
 from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups, Kind, law_of_all
 from noisykmeans.histogram import Histogram
@@ -75,8 +75,15 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._method(sample.shape[1])
         as_resolution(self.resolution, sample.shape[1])
         errors = None
-        if own or (finite == "allow-nan" and np.isnan(sample).any()):
-            errors = Errors.of(sample, as_covariances(X_err, X_cov, sample))
+        if varies(self.noise):
+            self.noise.check_rows(len(sample))
+        if (
+            own
+            or heavy(self.noise)
+            or varies(self.noise)
+            or (finite == "allow-nan" and np.isnan(sample).any())
+        ):
+            errors = Errors.of(sample, as_covariances(X_err, X_cov, sample), self.noise)
         if sample_weight is None:
             weights = np.ones(len(sample))
             counts = np.ones(len(sample), dtype=bool)
@@ -113,7 +120,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
         method = self._method(d)
         if errors is not None:
-            errors = errors.usable(X)
+            errors = errors.usable(X, self.noise)
             X = errors.filled(X)
         low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         axes = varying_features(X, low, high)

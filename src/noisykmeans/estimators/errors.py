@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
 from noisykmeans.groups import Kind
-from noisykmeans.noise import Gaussian
+from noisykmeans.noise import Gaussian, Noise, PerObservation
 from noisykmeans.partition import MOST_GROUPS, partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from noisykmeans.noise import Noise
-
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-__all__ = ["Errors", "Rows", "as_covariances", "gaussian", "warn_of_empty"]
+__all__ = ["Errors", "Rows", "as_covariances", "gaussian", "heavy", "varies", "warn_of_empty"]
 
 _LARGEST = 10.0  # standard deviations of well-measured rows: larger errors leave nothing to know
+_FENCE = 5.0  # distances of the quartiles from the middle, where variances are infinite
 _TOLERANCE = 1e-8  # of symmetry and of eigenvalues, in the size of the matrix
 
 
@@ -56,13 +55,16 @@ class Errors:
         Of the Gaussian errors of each row; None means that there are none.
     observed : array of shape (n, d)
         Which coordinates were observed.
+    labels : array of shape (n,) or None
+        The number of each row's law where the shared law is `noise.PerObservation`.
     """
 
     covariances: Array | None
     observed: Mask
+    labels: NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, X: Array, covariances: Array | None) -> Errors:
+    def of(cls, X: Array, covariances: Array | None, noise: Noise | None = None) -> Errors:
         """Take NaN in X and infinite variances for coordinates that were not observed."""
         observed = ~np.isnan(X)
         if covariances is not None:
@@ -77,7 +79,7 @@ class Errors:
                 f"X has no observed value in feature {feature}: all are NaN or have an infinite "
                 f"error; leave that feature out"
             )
-        return cls(covariances, observed)
+        return cls(covariances, observed, noise.labels if varies(noise) else None)
 
     @property
     def absent(self) -> bool:
@@ -85,10 +87,11 @@ class Errors:
         none = self.covariances is None or not self.covariances.any()
         return bool(none and self.observed.all())
 
-    def rows(self, kept: Mask | NDArray[np.intp]) -> Errors:
+    def rows(self, kept: Any) -> Errors:
         """Return the errors of some rows."""
         covariances = None if self.covariances is None else self.covariances[kept]
-        return Errors(covariances, self.observed[kept])
+        labels = None if self.labels is None else self.labels[kept]
+        return Errors(covariances, self.observed[kept], labels)
 
     def restricted(self, axes: NDArray[np.intp]) -> Errors:
         """Return the errors along some of the axes."""
@@ -97,22 +100,28 @@ class Errors:
         covariances = self.covariances
         if covariances is not None:
             covariances = covariances[:, axes[:, None], axes]
-        return Errors(covariances, self.observed[:, axes])
+        return Errors(covariances, self.observed[:, axes], self.labels)
 
-    def usable(self, X: Array) -> Self:
+    def usable(self, X: Array, noise: Noise | None) -> Self:
         """Return the errors with coordinates struck out that are measured too badly to count.
 
         Their error is more than ten times the standard deviation of the better half of the
         rows, which tell at least a hundred times as much. A few such rows would stretch the grid.
+        So would those far out where the law of the errors has an infinite variance.
         """
-        if self.covariances is None:
-            return self
-        sizes = np.sqrt(self.covariances.diagonal(axis1=1, axis2=2))
         observed = self.observed.copy()
-        for axis, (size, seen) in enumerate(zip(sizes.T, self.observed.T, strict=True)):
-            better = X[seen & (size <= np.median(size[seen])), axis]
-            observed[:, axis] &= ~(size > _LARGEST * max(float(better.std()), 1e-300))
-        return type(self)(self.covariances, observed)
+        if noise is not None:
+            for axis in np.flatnonzero(np.isinf(np.diag(noise.covariance_matrix(X.shape[1])))):
+                x = X[:, axis]
+                low, high = np.quantile(x[observed[:, axis]], [0.25, 0.75])
+                observed[:, axis] &= np.abs(x - (low + high) / 2) <= _FENCE * (high - low)
+        if self.covariances is None:
+            return type(self)(None, observed, self.labels)
+        sizes = np.sqrt(self.covariances.diagonal(axis1=1, axis2=2))
+        for v, (size, seen) in enumerate(zip(sizes.T, self.observed.T, strict=True)):
+            better = X[seen & (size <= np.median(size[seen])), v]
+            observed[:, v] &= ~(size > _LARGEST * max(float(better.std()), 1e-300))
+        return type(self)(self.covariances, observed, self.labels)
 
     def filled(self, X: Array) -> Array:
         """Return X with values of other rows for those not observed.
@@ -145,12 +154,17 @@ class Errors:
             Standard deviations of the observations.
         """
         n, d = self.observed.shape
+        laws = noise.laws if isinstance(noise, PerObservation) else (noise,)
         patterns = self.observed @ (1 << np.arange(d))
-        labels, kinds = np.zeros(n, dtype=np.intp), []
+        if self.labels is not None:
+            patterns = patterns + (self.labels << d)
+        labels = np.zeros(n, dtype=np.intp)
+        kinds: list[Kind] = []
         for pattern in np.unique(patterns)[::-1]:
             axes = tuple(v for v in range(d) if pattern >> v & 1)
             rows = np.flatnonzero(patterns == pattern) if (patterns != pattern).any() else slice(n)
-            law = noise.marginal(axes) if len(axes) < d else noise
+            law = laws[pattern >> d]
+            law = law.marginal(axes) if len(axes) < d else law
             if self.covariances is None:
                 labels[rows] = len(kinds)
                 kinds.append(Kind(law, axes))
@@ -162,6 +176,16 @@ class Errors:
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds
+
+
+def varies(noise: Noise | None) -> TypeGuard[PerObservation]:
+    """Return whether the law is one for each observation."""
+    return isinstance(noise, PerObservation)
+
+
+def heavy(noise: Any) -> bool:
+    """Return whether the law has an infinite variance."""
+    return isinstance(noise, Noise) and not np.isfinite(noise.covariance).all()
 
 
 def gaussian(covariance: Array) -> Gaussian:

@@ -114,7 +114,7 @@ def _noisier(task: Task, grid: Grid, rng: np.random.Generator) -> Iterator[Group
             for label, kind in enumerate(kinds):
                 rows = np.flatnonzero(labels == label)
                 errors = kind.noise.sample((len(rows), len(kind.axes)), rng)
-                points[np.ix_(rows, kind.axes)] += errors
+                points[rows[:, None], kind.axes] += errors
             yield Groups.fill(grid, points, weights, labels, kinds)
     expected, scale = [_expected(member, grid) for member in members], task.effective_n / task.n
     while True:
@@ -133,7 +133,7 @@ def _wider(task: Task) -> Grid:
     low, high = np.zeros(d), np.zeros(d)
     for member in task.groups.members:
         noise, axes = member.kind.noise, list(member.kind.axes)
-        reach = _REACH * np.sqrt(np.diag(noise.covariance_matrix(len(axes))))
+        reach = _REACH * np.sqrt(np.diag(noise.width(len(axes))))
         mean = noise.mean(len(axes))
         low[axes] = np.maximum(low[axes], reach - mean)
         high[axes] = np.maximum(high[axes], reach + mean)
