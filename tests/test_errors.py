@@ -7,6 +7,10 @@ import warnings
 import numpy as np
 import pytest
 from scipy import linalg
+from sklearn import config_context
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from noisykmeans import DeconvolvedDensity, NoisyKMeans
 from noisykmeans.datasets import make_mod1, make_mod2
@@ -469,3 +473,44 @@ def test_nan_errors_of_missing_values_are_no_matter():
         warnings.simplefilter("error")
         model = fit(Z, X_err=sizes)
     assert np.isfinite(model.cluster_centers_).all()
+
+
+# -- metadata routing --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_errors_reach_the_last_step_of_a_pipeline():
+    Z, _ = noisy_sample(90)
+    sizes = np.random.default_rng(0).choice([0.5, 2.0], (90, 2))
+    last = NoisyKMeans(3, random_state=0).set_fit_request(X_err=True)
+    pipeline = make_pipeline("passthrough", last).fit(Z, X_err=sizes)
+    expected = fit(Z, X_err=sizes).cluster_centers_
+    np.testing.assert_array_equal(pipeline[-1].cluster_centers_, expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_errors_are_scaled_with_the_data_by_a_pipeline_that_is_told_to():
+    Z, _ = noisy_sample(90)
+    sizes = np.random.default_rng(0).choice([0.5, 2.0], (90, 2))
+    last = NoisyKMeans(3, random_state=0).set_fit_request(X_err=True)
+    scaler = StandardScaler(with_mean=False)
+    pipeline = make_pipeline(scaler, last, transform_input=["X_err"]).fit(Z, X_err=sizes)
+    unit = Z.std(axis=0)
+    expected = fit(Z / unit, X_err=sizes / unit).cluster_centers_
+    np.testing.assert_allclose(pipeline[-1].cluster_centers_, expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_errors_are_split_with_the_rows_by_cross_validation():
+    Z, S = noisy_sample(90)
+    model = NoisyKMeans(3, random_state=0).set_fit_request(X_cov=True)
+    scores = cross_val_score(model, Z, cv=3, params={"X_cov": S})
+    halves = [np.arange(90) // 30 == part for part in range(3)]
+    expected = [fit(Z[~out], X_cov=S[~out]).score(Z[out]) for out in halves]
+    np.testing.assert_allclose(scores, expected)
