@@ -22,7 +22,21 @@ Method = Callable[[Problem], Array]
 
 def kmeans_observed(problem: Problem) -> Array:
     """k-means on the observations, k-means++ with 10 starts."""
-    return kmeans(problem.Z, problem)
+    return kmeans(completed(problem.Z), problem)
+
+
+def completed(Z: Array) -> Array:
+    """Return observations with the mean of a coordinate where it is missing."""
+    return np.where(np.isnan(Z), np.nanmean(Z, axis=0), Z)
+
+
+def covariances(problem: Problem) -> Array:
+    """Return the covariance of each observation's errors, huge where a coordinate is missing."""
+    S = problem.covariances
+    if S is None:
+        S = np.repeat(problem.noise.covariance_matrix(2)[None], len(problem.Z), 0)
+    missing = np.isnan(problem.Z)
+    return S + 1e6 * missing[:, :, None] * np.eye(2)
 
 
 def kmeans_clean(problem: Problem) -> Array:
@@ -41,37 +55,43 @@ def gaussian_mixture(problem: Problem) -> Array:
     mixture = GaussianMixture(problem.n_clusters, n_init=3, random_state=problem.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of slow convergence, which is the peer's affair
-        return mixture.fit(problem.Z).means_
+        return mixture.fit(completed(problem.Z)).means_
 
 
 def extreme_deconvolution(problem: Problem) -> Array:
     """Return the means of astroML's XDGMM, a Gaussian mixture of the clean points."""
     from astroML.density_estimation import XDGMM  # noqa: PLC0415  a peer, not a dependency
 
-    errors = np.repeat(problem.noise.covariance_matrix(2)[None], len(problem.Z), 0)
+    Z, errors = completed(problem.Z), covariances(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return XDGMM(problem.n_clusters, random_state=problem.seed).fit(problem.Z, errors).mu
+        return XDGMM(problem.n_clusters, random_state=problem.seed).fit(Z, errors).mu
 
 
 def moment_correction(problem: Problem) -> Array:
     """k-means on observations mapped linearly so that their covariance is that of clean points."""
-    mean, S = problem.Z.mean(axis=0), np.cov(problem.Z.T)
+    Z = completed(problem.Z)
+    mean, S = Z.mean(axis=0), np.cov(Z.T)
     values, axes = np.linalg.eigh(S)
     root, inverse = (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
     shares, turned = np.linalg.eigh(inverse @ problem.noise.covariance_matrix(2) @ inverse)
     shrink = root @ (turned * np.sqrt(np.clip(1 - shares, 0.01, 1))) @ turned.T @ inverse
-    return kmeans(mean + (problem.Z - mean) @ shrink.T, problem)
+    return kmeans(mean + (Z - mean) @ shrink.T, problem)
 
 
-def noisy(**params: Any) -> Method:
-    """Return noisy k-means with the given parameters."""
+def noisy(*, average: bool = False, **params: Any) -> Method:
+    """Return noisy k-means with the given parameters.
+
+    On average it is told only the law that the errors have on average, not those of each row.
+    """
 
     def fit(problem: Problem) -> Array:
-        model = NoisyKMeans(
-            problem.n_clusters, noise=problem.noise, random_state=problem.seed, **params
-        )
-        return model.fit(problem.Z).cluster_centers_
+        law = problem.noise if average or problem.covariances is None else None
+        model = NoisyKMeans(problem.n_clusters, noise=law, random_state=problem.seed, **params)
+        own = {} if law is not None else {"X_cov": problem.covariances}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*no coordinate was observed")
+            return model.fit(problem.Z, **own).cluster_centers_
 
     return fit
 
@@ -93,5 +113,6 @@ METHODS: dict[str, Method] = {
     "kernel, cv": noisy(bandwidth="cv"),
     "kernel, rate": noisy(bandwidth="rate"),
     "em, renoise": noisy(deconvolution="em", bandwidth="renoise"),
+    "average errors": noisy(average=True),
     "default": noisy(),
 }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ class Problem:
     """One data set: clean points and their clusters, observations, and fresh clean points.
 
     Those of ``fresh`` judge centers; those of ``tuning`` are for the paper's way of tuning.
+    ``noise`` is the law of errors as the methods are told; ``covariances`` are those of Gaussian
+    errors of each observation, instead. Missing coordinates of Z are NaN.
     """
 
     X: Array
@@ -35,6 +39,7 @@ class Problem:
     noise: noise.Noise
     n_clusters: int
     seed: int
+    covariances: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,15 @@ class Setting:
         The law of the errors.
     n_samples, n_clusters : int
         The size of a data set, and the number of centers wanted.
+    covariances : callable or None
+        ``covariances(n, rng)`` draws those of each observation's errors, instead of ``noise``.
+    missing : float
+        The share of the coordinates that are missing, at random.
+    readings : int
+        How often each point is measured; the observation is the mean, and methods are told the
+        law that `noise.from_replicates` estimates.
+    told : bool
+        Whether they are told the true law of the mean instead.
     """
 
     name: str
@@ -58,15 +72,72 @@ class Setting:
     noise: noise.Noise
     n_samples: int
     n_clusters: int
+    covariances: Callable[[int, np.random.Generator], Array] | None = None
+    missing: float = 0.0
+    readings: int = 1
+    told: bool = False
 
     def problem(self, replicate: int) -> Problem:
-        """Draw a data set: the same one for the same replicate."""
-        rng = np.random.default_rng([replicate, *self.name.encode()])
+        """Draw a data set: the same one for the same replicate, whatever law is told."""
+        rng = np.random.default_rng([replicate, *self.name.split(", law told")[0].encode()])
         X, y = self.sampler(self.n_samples, rng)
-        Z = X + self.noise.sample(X.shape, rng)
+        covariances, law = None, self.noise
+        if self.readings > 1:
+            errors = [self.noise.sample(X.shape, rng) for _ in range(self.readings)]
+            Z, law = noise.from_replicates(X[:, None] + np.stack(errors, axis=1))
+            if self.told:
+                mean = self.noise.project(np.eye(X.shape[1]) / self.readings)
+                law = reduce(add, [mean] * self.readings)
+        elif self.covariances is None:
+            Z = X + self.noise.sample(X.shape, rng)
+        else:
+            covariances = self.covariances(self.n_samples, rng)
+            Z = X + gaussian(covariances, rng)
+        if self.missing:
+            Z[rng.random(Z.shape) < self.missing] = np.nan
         fresh, _ = self.sampler(FRESH, rng)
         tuning, _ = self.sampler(TUNING, rng)
-        return Problem(X, Z, y, fresh, tuning, self.noise, self.n_clusters, replicate)
+        return Problem(X, Z, y, fresh, tuning, law, self.n_clusters, replicate, covariances)
+
+
+def gaussian(covariances: Array, rng: np.random.Generator) -> Array:
+    """Draw one Gaussian error of each covariance, singular ones included."""
+    values, axes = np.linalg.eigh(covariances)
+    normal = rng.standard_normal(values.shape) * np.sqrt(np.maximum(values, 0))
+    return np.einsum("nij,nj->ni", axes, normal)
+
+
+def vertical(n: int, rng: np.random.Generator) -> Array:
+    """Draw vertical errors of variance 0, 4 or 36, evenly."""
+    covariances = np.zeros((n, 2, 2))
+    covariances[:, 1, 1] = rng.choice([0.0, 4.0, 36.0], n)
+    return covariances
+
+
+def rotated(n: int, rng: np.random.Generator) -> Array:
+    """Draw errors of total variance 10, as Mod2's, in any direction, of axis ratio 1 to 8.
+
+    The ratio is that of the standard deviations.
+    """
+    angle, ratio = rng.uniform(0, np.pi, n), rng.uniform(1, 8, n)
+    along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    shares = np.stack([ratio**2, np.ones(n)]) / (1 + ratio**2)
+    return 10 * sum(
+        s[:, None, None] * v[:, :, None] * v[:, None, :]
+        for s, v in zip(shares, (along, across), strict=True)
+    )
+
+
+def shifted_exponential(variance: float) -> noise.Noise:
+    """Return the law of errors along the second axis that are exponential, less their mean."""
+    scale = float(np.sqrt(variance))
+    along = noise.Custom(
+        lambda t: (np.exp(-1j * scale * t) / (1 - 1j * scale * t)).prod(axis=-1),
+        lambda size, rng: rng.exponential(scale, size=size) - scale,
+        1,
+    )
+    return noise.Independent([noise.Gaussian(0.0), along])
 
 
 def paper(make: Callable[..., tuple[Array, Array, Array]], u: float) -> Sampler:
@@ -157,5 +228,43 @@ SETTINGS = {
         Setting("n = 50", clusters(PAIR, normal), noise.Gaussian((0.0, 2.5)), 50, 2),
         Setting("n = 500", clusters(PAIR, normal), noise.Gaussian((1.5, 3.5)), 500, 2),
         Setting("n = 5000", clusters(PAIR, normal), noise.Gaussian((2.0, 4.0)), 5000, 2),
+        Setting(
+            "three error sizes",
+            clusters(PAIR, normal),
+            noise.Gaussian((0.0, np.sqrt(40 / 3))),
+            300,
+            2,
+            vertical,
+        ),
+        Setting(
+            "rotated errors",
+            paper(datasets.make_mod2, 7),
+            noise.Gaussian(np.sqrt(5)),
+            500,
+            3,
+            rotated,
+        ),
+        Setting("uniform, n = 300", clusters(PAIR, normal), noise.Uniform((0.0, 27**0.5)), 300, 2),
+        Setting("exponential errors", clusters(PAIR, normal), shifted_exponential(9.0), 300, 2),
+        *(
+            Setting(
+                "two readings" + ", law told" * told,
+                clusters(PAIR, normal),
+                datasets.mod1_noise(9),
+                300,
+                2,
+                readings=2,
+                told=told,
+            )
+            for told in (False, True)
+        ),
+        Setting(
+            "missing coordinates",
+            paper(datasets.make_mod2, 5),
+            datasets.mod2_noise(),
+            600,
+            3,
+            missing=0.2,
+        ),
     )
 }

@@ -20,7 +20,7 @@ LAYERS = [
     {"_kernels"},
     {"grid", "metrics", "noise", "windows"},
     {"histogram", "spectrum", "measure", "density", "observations"},
-    {"seeding"},
+    {"groups", "partition", "seeding"},
     {"deconvolution", "quantization"},
     {"selection"},
     {"estimation"},

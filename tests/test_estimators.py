@@ -525,7 +525,6 @@ BAD_OF_BOTH = {
         SAMPLE * [1e-310, 1],
         "the range of X in feature 0.*change the unit of that feature",
     ),
-    "NaN": ({}, np.where(SAMPLE > 1.5, np.nan, SAMPLE), "Input X contains NaN"),
     "infinity": ({}, np.where(SAMPLE > 1.5, np.inf, SAMPLE), "Input X contains infinity"),
     "complex X": ({}, SAMPLE + 1j, "Complex data not supported"),
 }

@@ -12,6 +12,7 @@ from noisykmeans.deconvolution import Blur, EMDeconvolution, first_guess
 from noisykmeans.deconvolution.bumps import Family, Sample, clean_covariance, round_variance
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
+from noisykmeans.groups import Groups
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.noise import Gaussian, Independent, Laplace, Uniform
 from strategies import EXPONENTIAL, LAWS
@@ -153,10 +154,10 @@ def test_errors_wider_than_the_grid_do_not_come_round(law):
 def test_likelihood_never_falls_and_densities_stay_densities(law, d):
     X = normal_sample(d) + law.sample((400, d), 1)
     histogram = histogram_of(X, 0.5)
-    plan = EMDeconvolution(histogram.grid, law)
+    plan = EMDeconvolution(Groups.of(histogram, law))
     flat = Density(histogram.grid, np.ones(histogram.grid.shape))
-    path = list(itertools.islice(plan.steps(histogram, flat), 1, 12))
-    likelihoods = [plan.log_likelihood(histogram, density) for density in path]
+    path = list(itertools.islice(plan.steps(flat), 1, 12))
+    likelihoods = [plan.log_likelihood(density) for density in path]
     # Steps are normalised on the grid; what the blur moves beyond it costs a little at its border.
     assert (np.diff(likelihoods) > -1e-6).all()
     for density in path:
@@ -172,7 +173,7 @@ def test_step_is_the_formula():
     h = histogram.values / histogram.mass
     expected = f * (K.T @ (h / (K @ f)))
     start = Density(grid, f)
-    _, after = itertools.islice(EMDeconvolution(grid, law).steps(histogram, start), 2)
+    _, after = itertools.islice(EMDeconvolution(Groups.of(histogram, law)).steps(start), 2)
     np.testing.assert_allclose(after.values, expected / expected.sum() / 0.5)
 
 
@@ -180,7 +181,7 @@ def test_start_comes_first_and_its_zeros_stay():
     grid = small_grid(1)
     values = np.array([0.0, 0, 1, 1, 1, 1, 1, 0, 0])
     histogram = Histogram(grid, np.ones(9))
-    steps = EMDeconvolution(grid, Gaussian(0.5)).steps(histogram, Density(grid, values))
+    steps = EMDeconvolution(Groups.of(histogram, Gaussian(0.5))).steps(Density(grid, values))
     first, second = itertools.islice(steps, 2)
     np.testing.assert_allclose(first.values, values / values.sum() / 0.5)
     assert (second.values[values == 0] == 0).all()
@@ -189,7 +190,7 @@ def test_start_comes_first_and_its_zeros_stay():
 def test_without_errors_one_step_is_the_histogram():
     grid = small_grid(1)
     histogram = Histogram(grid, np.arange(1.0, 10.0))
-    steps = EMDeconvolution(grid, Gaussian(0.0)).steps(histogram, Density(grid, np.ones(9)))
+    steps = EMDeconvolution(Groups.of(histogram, Gaussian(0.0))).steps(Density(grid, np.ones(9)))
     _, after = itertools.islice(steps, 2)
     np.testing.assert_allclose(after.values * 0.5, histogram.values / histogram.mass)
 
@@ -199,8 +200,8 @@ def test_many_steps_find_two_points_under_uniform_errors_whose_transform_vanishe
     X = rng.choice([0.0, 3.0], size=(4000, 1))
     histogram = histogram_of(X + Uniform(1.0).sample(X.shape, rng), 0.25)
     flat = Density(histogram.grid, np.ones(histogram.grid.shape))
-    plan = EMDeconvolution(histogram.grid, Uniform(1.0))
-    density = next(itertools.islice(plan.steps(histogram, flat), 300, None))
+    plan = EMDeconvolution(Groups.of(histogram, Uniform(1.0)))
+    density = next(itertools.islice(plan.steps(flat), 300, None))
     near = [np.abs(density.grid.nodes[0] - c) < 0.3 for c in (0.0, 3.0)]
     assert sum(density.values[at].sum() * 0.25 for at in near) > 0.9
 
@@ -210,8 +211,8 @@ def test_density_of_small_bumps_is_as_smooth_as_they_are():
     grid = Grid((-4.0,), (0.125,), (65,))
     histogram = fill(grid, [[0.0]])
     flat = Density(grid, np.ones(65))
-    plan = EMDeconvolution(grid, Gaussian(0.0), (0.5,))
-    density = next(itertools.islice(plan.steps(histogram, flat), 500, None))
+    plan = EMDeconvolution(Groups.of(histogram, Gaussian(0.0)), (0.5,))
+    density = next(itertools.islice(plan.steps(flat), 500, None))
     expected = stats.norm(scale=0.5).pdf(grid.nodes[0])
     np.testing.assert_allclose(density.values, expected, atol=0.08)
 
@@ -219,18 +220,19 @@ def test_density_of_small_bumps_is_as_smooth_as_they_are():
 def test_likelihood_never_falls_with_small_bumps():
     law, X = Gaussian((0.0, 1.0)), normal_sample(2)
     histogram = histogram_of(X + law.sample(X.shape, 1))
-    plan = EMDeconvolution(histogram.grid, law, (0.3, 0.3))
+    plan = EMDeconvolution(Groups.of(histogram, law), (0.3, 0.3))
     flat = Density(histogram.grid, np.ones(histogram.grid.shape))
-    path = itertools.islice(plan.steps(histogram, flat), 1, 12)
-    likelihoods = [plan.log_likelihood(histogram, density) for density in path]
+    path = itertools.islice(plan.steps(flat), 1, 12)
+    likelihoods = [plan.log_likelihood(density) for density in path]
     assert (np.diff(likelihoods) > -1e-6).all()
 
 
-def test_plan_and_histogram_are_of_one_grid():
+def test_start_and_histogram_are_of_one_grid():
     histogram = Histogram(small_grid(1), np.ones(9))
-    other = EMDeconvolution(Grid((0.0,), (1.0,), (9,)), Gaussian(1.0))
-    with pytest.raises(ValueError, match=r"the histogram is on Grid.* the plan on Grid"):
-        next(other.steps(histogram, Density(small_grid(1), np.ones(9))))
+    plan = EMDeconvolution(Groups.of(histogram, Gaussian(1.0)))
+    other = Grid((0.0,), (1.0,), (9,))
+    with pytest.raises(ValueError, match=r"the start is on Grid.* the observations Grid"):
+        next(plan.steps(Density(other, np.ones(9))))
 
 
 # -- bumps -------------------------------------------------------------------------------------
@@ -310,7 +312,7 @@ def test_bumps_find_a_mixture_under_gaussian_errors(family):
     law, n = Gaussian((0.5, 2.0)), 20_000
     X = normal_sample(2, n, scale=0.8)
     histogram = histogram_of(X + law.sample((n, 2), 1))
-    sample, rng = Sample.of(histogram, law), np.random.RandomState(0)
+    sample, rng = Sample.of(Groups.of(histogram, law)), np.random.RandomState(0)
     bumps = sample.bumps(family, sample.best(family, [sample.start(2, rng) for _ in range(3)]))
     order = bumps.means[:, 0].argsort()
     np.testing.assert_allclose(bumps.means[order], [[0, 0], [4, 4]], atol=0.1)
@@ -321,7 +323,7 @@ def test_bumps_find_a_mixture_under_gaussian_errors(family):
 def test_likelihood_of_bumps_is_that_of_the_blurred_mixture():
     X = normal_sample(2, 300)
     histogram, law = histogram_of(X), Gaussian((0.2, 0.4))
-    sample = Sample.of(histogram, law)
+    sample = Sample.of(Groups.of(histogram, law))
     state = sample.best(FREE, [sample.start(2, np.random.RandomState(0))])
     bumps = sample.bumps(FREE, state)
     errors = law.covariance + np.diag(np.square(histogram.grid.spacing)) / 6
@@ -335,7 +337,7 @@ def test_likelihood_of_bumps_is_that_of_the_blurred_mixture():
 
 
 def test_steps_of_bumps_raise_the_likelihood():
-    sample = Sample.of(histogram_of(normal_sample(2, 200)), Gaussian(0.5))
+    sample = Sample.of(Groups.of(histogram_of(normal_sample(2, 200)), Gaussian(0.5)))
     state, seen = sample.start(3, np.random.RandomState(0)), []
     for _ in range(30):
         state = (
@@ -356,14 +358,16 @@ def test_parameters_of_a_family_are_counted():
 
 
 def guess(X, law, k, seed=0):
-    return first_guess(histogram_of(X), law, k, len(X), np.random.RandomState(seed))
+    return first_guess(Groups.of(histogram_of(X), law), k, len(X), np.random.RandomState(seed))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_guess_is_a_density_with_mean_and_as_many_centers(d, k):
     X = normal_sample(d, 300)
-    found = first_guess(histogram_of(X, 0.5), Gaussian(0.3), k, 300, np.random.RandomState(0))
+    found = first_guess(
+        Groups.of(histogram_of(X, 0.5), Gaussian(0.3)), k, 300, np.random.RandomState(0)
+    )
     assert found.centers.shape == (k, d)
     assert found.density.mass == pytest.approx(1)
     assert found.density.values.min() >= 0
@@ -394,5 +398,5 @@ def test_guess_repeats_with_its_seed():
 def test_more_bumps_than_places_are_as_many_as_places():
     X = np.array([[0.0], [1.0]])
     histogram = fill(Grid((-1.0,), (1.0,), (4,)), X)
-    found = first_guess(histogram, Gaussian(0.1), 5, 2, np.random.RandomState(0))
+    found = first_guess(Groups.of(histogram, Gaussian(0.1)), 5, 2, np.random.RandomState(0))
     assert found.centers.shape == (2, 1)

@@ -8,6 +8,7 @@ from noisykmeans import noise, selection, windows
 from noisykmeans.deconvolution import KernelDeconvolution
 from noisykmeans.deconvolution.band import check_bandwidth
 from noisykmeans.grid import Grid
+from noisykmeans.groups import Groups
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.metrics import clean_distortion
 from noisykmeans.selection import Task
@@ -72,7 +73,7 @@ def task_of(law, n=150, d=2, spacing=0.125):
     X[:, 0] += 5 * (np.arange(n) % 2)
     Z = X + law.sample(X.shape, rng)
     histogram = fill(Grid.covering(Z, spacing), Z)
-    return X, Task(histogram, law, CUBIC, 2, points=Z)
+    return X, Task(Groups.of(histogram, law), CUBIC, 2, points=Z)
 
 
 def every_rule(d=2):
@@ -116,8 +117,7 @@ def test_every_rule_follows_the_unit_of_the_data(i):
     grid = task.histogram.grid
     larger = Grid(*(tuple(4 * v for v in part) for part in (grid.lower, grid.spacing)), grid.shape)
     scaled = Task(
-        Histogram(larger, task.histogram.values),
-        noise.Gaussian((1.2, 4.4)),
+        Groups.of(Histogram(larger, task.histogram.values), noise.Gaussian((1.2, 4.4))),
         CUBIC,
         2,
         points=4 * task.points,
@@ -272,7 +272,7 @@ def test_cross_validation_is_the_leave_one_out_formula():
     # Directly: int f^2 - 2/n sum_i f_(-i)(Z_i) with kernels that deconvolve once and twice.
     law, rng = noise.Laplace(0.4), np.random.default_rng(1)
     Z = rng.standard_normal((40, 1)) + law.sample((40, 1), rng)
-    task = Task(fill(Grid.covering(Z, 0.01), Z), law, CUBIC, None)
+    task = Task(Groups.of(fill(Grid.covering(Z, 0.01), Z), law), CUBIC, None)
     rule = selection.CrossValidation([0.3, 0.6, 1.0])
     n, differences = len(Z), np.subtract.outer(Z.ravel(), Z.ravel())
     for (b,), got in zip(rule.candidates, rule.choose(task).criterion, strict=True):
@@ -291,7 +291,8 @@ def test_cross_validation_comes_close_to_the_best_density_under_small_errors():
     rng, grid = np.random.default_rng(3), Grid((-6.0,), (0.0625,), (193,))
     X = rng.standard_normal((2000, 1))
     histogram = fill(grid, X + law.sample(X.shape, rng))
-    chosen = selection.CrossValidation().choose(Task(histogram, law, CUBIC, None)).bandwidth[0]
+    task = Task(Groups.of(histogram, law), CUBIC, None)
+    chosen = selection.CrossValidation().choose(task).bandwidth[0]
     plan, truth = KernelDeconvolution(grid, law, CUBIC), stats.norm.pdf(grid.nodes[0])
 
     def error(bandwidth):
@@ -335,7 +336,7 @@ def test_copies_with_skew_errors_move_to_the_errors_side():
     law = EXPONENTIAL + noise.Gaussian(0.1)
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((3000, 1)) + law.sample((3000, 1), rng)
-    task = Task(fill(Grid.covering(Z, 0.125), Z), law, CUBIC, 1, points=Z)
+    task = Task(Groups.of(fill(Grid.covering(Z, 0.125), Z), law), CUBIC, 1, points=Z)
     for noisy in (task, replace(task, points=None)):
         (copy,) = selection.Renoise(1)._noisier(noisy)
         nodes, values = copy.histogram.grid.nodes[0], copy.histogram.values

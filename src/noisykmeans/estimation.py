@@ -23,7 +23,6 @@ from noisykmeans.grid import MARGIN, Grid
 from noisykmeans.histogram import fill
 from noisykmeans.measure import standard_deviation
 from noisykmeans.selection import Fixed
-from noisykmeans.spectrum import transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,7 +130,7 @@ class ByKernel(Method):
 
     def estimate(self, task: Task) -> Estimate:
         """Deconvolve with the bandwidth that the rule chooses."""
-        grid = task.histogram.grid
+        grid = task.groups.grid
         selection = self.rule.choose(task)
         bandwidth = selection.bandwidth
         coarsest = np.pi * bandwidth / self.window.support
@@ -142,7 +141,7 @@ class ByKernel(Method):
                 f"{tuple(coarsest.round(6).tolist())}, or raise bandwidth"
             )
         plan = KernelDeconvolution(grid, task.noise, self.window)
-        density = plan.density(transform(task.histogram), tuple(bandwidth.tolist()))
+        density = plan.density(task.spectrum, tuple(bandwidth.tolist()))
         return Estimate(density.projected(), selection, centers=selection.centers)
 
     @property
@@ -193,12 +192,10 @@ class ByLikelihood(Method):
         """Guess, and take the steps."""
         if task.n_clusters is None:
             raise ValueError("maximum likelihood starts from a guess of n_clusters bumps; got None")
-        histogram, noise = task.histogram, task.noise
         rng = np.random.RandomState(task.seed)
-        guess = first_guess(histogram, noise, task.n_clusters, task.effective_n, rng)
+        guess = first_guess(task.groups, task.n_clusters, task.effective_n, rng)
         n_steps = self.rule.choose_steps(task)
-        plan = EMDeconvolution(histogram.grid, noise, guess.detail)
-        steps = plan.steps(histogram, guess.density)
+        steps = EMDeconvolution(task.groups, guess.detail).steps(guess.density)
         density = next(islice(steps, n_steps, None))
         centers = guess.centers if len(guess.centers) == task.n_clusters else None
         return Estimate(density, n_steps=n_steps, centers=centers)

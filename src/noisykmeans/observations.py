@@ -62,6 +62,13 @@ class Observations:
             return self
         return Observations(self.X[:, axes], self.weights, self.bounds[:, axes])
 
+    def rows(self, kept: NDArray[np.bool_]) -> Observations:
+        """Return some of the observations."""
+        if kept.all():
+            return self
+        weights = None if self.weights is None else self.weights[kept]
+        return Observations(self.X[kept], weights, bounds(self.X[kept]))
+
 
 def bounds(X: NDArray[Any]) -> Array:
     """Return the smallest and the largest value of each feature, of shape (2, d).

@@ -90,7 +90,7 @@ def warn_of_noise(noise: Noise, scale: Array, n: float, axes: NDArray[np.intp]) 
     By chance the observations' variance may fall short of that of the errors: its logarithm
     varies by about ``sqrt(2 / n)``, and more for heavy tails. Six times as much is no chance.
     """
-    errors = np.sqrt(np.diag(noise.covariance_matrix(len(scale))))
+    errors = np.sqrt(np.diag(noise.width(len(scale))))
     allowed = scale * np.exp(3 * np.sqrt(2 / max(n, 1.0)))
     for feature, size, spread, limit in zip(axes, errors, scale, allowed, strict=True):
         if size > limit:

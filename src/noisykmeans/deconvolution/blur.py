@@ -30,6 +30,7 @@ _REACH = 6.0  # standard deviations of the errors that a period must hold beyond
 _WIDEST = {1: 100, 2: 6, 3: 3}  # lengths of the grid that a period holds beyond it, at most
 _DECAYED = 5.0  # frequency, times standard deviation, from which on a c.f. counts as gone
 _LOOKS = {2: 65, 3: 17}  # along each axis of an alias, for a ridge of the c.f.
+_HEAVY_REACH = 40.0  # where there are none: what comes round is spread over the whole period
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,22 @@ class Blur:
 
     def forward(self, values: Array) -> Array:
         """Return the expected binned mass ``g(j) = sum_i k(j - i) f(i)``."""
-        return self._convolve(values, self._transfer)
+        return self.inverse(self.series(values) * self.transfer)
 
     def backward(self, values: Array) -> Array:
         """Return the adjoint, ``sum_j k(j - i) v(j)``: an average over the errors of node i."""
-        return self._convolve(values, self._adjoint)
+        return self.inverse(self.series(values) * self.adjoint)
 
-    def _convolve(self, values: Array, transfer: NDArray[np.complex128]) -> Array:
-        series = spectrum.forward(values, self.grid.padded_shape)
-        series *= transfer
+    def series(self, values: Array) -> NDArray[np.complex128]:
+        """Return the FFT of values at the nodes, on the padded shape."""
+        return spectrum.forward(values, self.grid.padded_shape)
+
+    def inverse(self, series: NDArray[np.complex128]) -> Array:
+        """Return the values at the nodes, given an FFT on the padded shape."""
         return spectrum.inverse(series, self.grid.padded_shape, self.grid.shape)
 
     @cached_property
-    def _transfer(self) -> NDArray[np.complex128]:
+    def transfer(self) -> NDArray[np.complex128]:
         """The FFT of the shares at all differences of nodes, on the padded shape."""
         if not self.noise.independent:
             return np.asarray(fft.rfftn(self.shares()))
@@ -92,8 +96,9 @@ class Blur:
         return np.asarray(fft.rfftn(reduce(np.multiply.outer, [b.shares() for b in blurs])))
 
     @cached_property
-    def _adjoint(self) -> NDArray[np.complex128]:
-        return np.conj(self._transfer)
+    def adjoint(self) -> NDArray[np.complex128]:
+        """The transfer function of `backward`."""
+        return np.conj(self.transfer)
 
     def shares(self) -> Array:
         """Return the shares at all differences of nodes, in the order of the padded shape."""
@@ -114,9 +119,11 @@ class Blur:
     def _on_a_period(self) -> Array:
         """``k`` on a period of nodes, 0 first as in an FFT."""
         grid, d = self.grid, self.grid.dimension
-        sigma = np.sqrt(np.diag(self.noise.covariance_matrix(d)))
+        heavy = np.isinf(np.diag(self.noise.covariance_matrix(d)))
+        sigma = np.sqrt(np.diag(self.noise.width(d)))
         lengths = np.array(grid.spacing) * grid.shape
-        reach = np.minimum(np.abs(self.noise.mean(d)) + _REACH * sigma, _WIDEST[d] * lengths)
+        reach = np.abs(self.noise.mean(d)) + np.where(heavy, _HEAVY_REACH, _REACH) * sigma
+        reach = np.minimum(reach, _WIDEST[d] * lengths)
         period = [
             int(fft.next_fast_len(int(2 * n + 2 * r / h), real=True))
             for n, r, h in zip(grid.shape, reach, grid.spacing, strict=True)
@@ -143,7 +150,7 @@ class Blur:
         spacing, d = np.array(self.grid.spacing), self.grid.dimension
         if self.noise.independent or d == 1:
             return self.noise
-        S = self.noise.covariance_matrix(d) / np.outer(spacing, spacing)
+        S = self.noise.width(d) / np.outer(spacing, spacing)
         narrowest = np.sqrt(max(np.linalg.eigvalsh(S)[0], 0))  # in spacings
         lasts = narrowest * np.pi * (2 * _ALIASES[d] + 1) < _DECAYED
         return self.noise + Gaussian(spacing / 2) if lasts else self.noise

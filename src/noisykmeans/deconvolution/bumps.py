@@ -9,6 +9,8 @@ which of the two the data may change.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +23,10 @@ from noisykmeans.measure import WeightedPoints
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.grid import Grid
-    from noisykmeans.histogram import Histogram
-    from noisykmeans.noise import Noise
+    from noisykmeans.groups import Groups
 
     Array = NDArray[np.float64]
 
@@ -94,54 +95,123 @@ class Bumps:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What the bumps hold, their means, and the log-likelihood that led to them."""
+    """What the bumps hold, where they are, and the log-likelihood that led to them.
+
+    Parameters
+    ----------
+    masses : array of shape (g, b)
+        The share of the observations that each bump holds of each part of the sample.
+    moments : array of shape (g, b, d)
+        Their first moments, 0 along axes that were not observed.
+    means : array of shape (b, d)
+        The means of the bumps.
+    covariance : array of shape (d, d)
+        That of the bumps when the masses were found.
+    log_likelihood : float
+        The log-likelihood then.
+    """
 
     masses: Array
+    moments: Array
     means: Array
+    covariance: Array
     log_likelihood: float
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Observations as the fit of bumps needs them: centred, of total weight 1.
+    """Observations as the fit of bumps needs them: centred, of total weight 1, in g parts.
+
+    A part has errors of one covariance, and the same axes were observed. Along others its points
+    and errors are 0.
 
     Parameters
     ----------
     points : array of shape (m, d)
-        Places of observations, less their mean.
+        Places of observations, less the means of the sample and of the errors, part by part.
     weights : array of shape (m,)
-        Their shares.
-    covariance, errors : array of shape (d, d)
-        The covariance of the observations, and that of their errors.
+        Their shares in all observations.
+    ends : array of shape (g,)
+        Where the points of each part end.
+    observed : array of shape (g, d)
+        Which axes were observed.
+    errors : array of shape (g, d, d)
+        The covariance of the errors of each part.
     mean : array of shape (d,)
         The mean of the clean points: that of the observations less that of the errors.
     """
 
     points: Array
     weights: Array
-    covariance: Array
+    ends: NDArray[np.intp]
+    observed: NDArray[np.bool_]
     errors: Array
     mean: Array
 
     @classmethod
-    def of(cls, histogram: Histogram, noise: Noise) -> Sample:
+    def of(cls, groups: Groups) -> Sample:
         """Take the nodes with mass for points."""
-        grid, d = histogram.grid, histogram.grid.dimension
-        filled = histogram.values.ravel() > 0
-        weights = histogram.values.ravel()[filled] / histogram.mass
-        points = grid.points[filled]
-        mean = weights @ points
-        points = points - mean
-        # Linear binning adds spacing^2 / 6 to the variance, on average.
-        errors = noise.covariance_matrix(d) + np.diag(np.square(grid.spacing)) / 6
-        covariance = (points * weights[:, None]).T @ points
-        return cls(points, weights, covariance, errors, mean - noise.mean(d))
+        total, d = groups.mass, groups.grid.dimension
+        members = [member for member in groups.members if member.histogram.mass > 0]
+        observed, errors = np.zeros((len(members), d), dtype=bool), np.zeros((len(members), d, d))
+        points, weights = [], []
+        for g, member in enumerate(members):
+            histogram, noise, axes = member.histogram, member.kind.noise, list(member.kind.axes)
+            filled = histogram.values.ravel() > 0
+            weights.append(histogram.values.ravel()[filled] / total)
+            points.append(np.zeros((len(weights[-1]), d)))
+            points[-1][:, axes] = histogram.grid.points[filled] - noise.mean(len(axes))
+            # Linear binning adds spacing^2 / 6 to the variance, on average.
+            binning = np.diag(np.square(histogram.grid.spacing)) / 6
+            observed[g, axes] = True
+            errors[g][np.ix_(axes, axes)] = noise.width(len(axes)) + binning
+        ends = np.cumsum([len(w) for w in weights])
+        seen = np.repeat(observed, np.diff(ends, prepend=0), axis=0)
+        share = np.concatenate(weights)
+        mean = share @ np.concatenate(points) / np.maximum(share @ seen, 1e-300)
+        centred = np.where(seen, np.concatenate(points) - mean, 0.0)
+        return cls(centred, share, ends, observed, errors, mean)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """The rows of each part."""
+        return [slice(a, b) for a, b in pairwise([0, *self.ends.tolist()])]
+
+    @cached_property
+    def masses(self) -> Array:
+        """The share of each part."""
+        return np.array([self.weights[part].sum() for part in self.parts])
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.bool_]:
+        """Which pairs of axes were observed, of shape (g, d, d)."""
+        return self.observed[:, :, None] & self.observed[:, None, :]
+
+    @cached_property
+    def _squares(self) -> Array:
+        """The sum of weights times squares over each part, of shape (g, d, d)."""
+        weighted = self.points * self.weights[:, None]
+        return np.array([weighted[part].T @ self.points[part] for part in self.parts])
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance of the observations, each pair of axes from the rows that have both."""
+        mass = np.tensordot(self.masses, self._pairs, axes=1)
+        return self._squares.sum(axis=0) / np.maximum(mass, 1e-300)
 
     def start(self, n_bumps: int, rng: np.random.RandomState) -> State:
         """Draw points by k-means++, and give each observation to the closest."""
-        measure = WeightedPoints(self.points, self.weights)
-        masses, moments = measure.cell_moments(seeding.plus_plus(measure, n_bumps, rng))
-        return State(masses, moments / masses[:, None], -np.inf)
+        # What is drawn should be complete where that is possible.
+        complete = np.repeat(self.observed.all(axis=1), np.diff(self.ends, prepend=0))
+        drawn = WeightedPoints(self.points, np.where(complete, 1.0, 1e-9) * self.weights)
+        centers = seeding.plus_plus(drawn, n_bumps, rng)
+        masses, moments = self._empty(n_bumps)
+        for g, (part, seen) in enumerate(zip(self.parts, self.observed, strict=True)):
+            near = WeightedPoints(self.points[part], self.weights[part])
+            masses[g], moments[g] = near.cell_moments(centers * seen)
+        mass = np.maximum(np.einsum("gb,gv->bv", masses, self.observed), 1e-300)
+        spread = np.diag(np.diag(self.covariance))  # as wide as the observations themselves
+        return State(masses, moments, moments.sum(axis=0) / mass, spread, -np.inf)
 
     def best(self, family: Family, starts: Sequence[State]) -> State:
         """Run every start for a while, and the best of them until its likelihood rests."""
@@ -163,29 +233,108 @@ class Sample:
                 break
         return state
 
+    def _empty(self, n_bumps: int) -> tuple[Array, Array]:
+        size = (len(self.ends), n_bumps)
+        return np.zeros(size), np.zeros((*size, len(self.mean)))
+
     def _step(self, family: Family, state: State) -> State:
         """Take an expectation and a maximisation step."""
-        observed = self._clean(family, state) + self.errors + _JITTER * self.covariance
-        root = np.linalg.cholesky(observed)
-        whiten = np.linalg.inv(root)
-        means = np.ascontiguousarray(state.means @ whiten.T)
-        masses, moments = np.empty(len(means)), np.empty_like(means)
-        log_likelihood = _kernels.mixture.bump_moments(
-            self.points @ whiten.T, self.weights, means, _log_shares(family, state), masses, moments
-        )
+        clean, log_shares = self._clean(family, state), _log_shares(family, state)
+        roots = np.linalg.cholesky(self._widths(clean))
+        whiten = np.linalg.inv(roots)
+        placed = state.means * self.observed[:, None, :]
+        means = np.ascontiguousarray(placed @ whiten.transpose(0, 2, 1))
+        masses, moments = self._empty(len(state.means))
+        log_likelihood = -self.masses @ np.log(roots.diagonal(axis1=1, axis2=2)).sum(axis=1)
+        for g, part in enumerate(self.parts):
+            log_likelihood += _kernels.mixture.bump_moments(
+                self.points[part] @ whiten[g].T,
+                self.weights[part],
+                means[g],
+                log_shares,
+                masses[g],
+                moments[g],
+            )
+        moments = moments @ roots.transpose(0, 2, 1)
+        means = self._means(masses, moments, clean)
+        return State(masses, moments, means, clean, float(log_likelihood))
+
+    def _widths(self, clean: Array) -> Array:
+        """Return the covariance of an observed bump in each part, 1 along axes that are not."""
+        widths = clean + self.errors + _JITTER * self.covariance
+        return np.where(self._pairs, widths, np.eye(len(self.mean)))
+
+    def _means(self, masses: Array, moments: Array, clean: Array) -> Array:
+        """Return the best means for what the bumps hold: least squares, in the parts' metrics."""
         masses = np.maximum(masses, 1e-300)  # of a bump that nothing supports any more
-        log_likelihood -= np.log(np.diag(root)).sum()
-        return State(masses, (moments / masses[:, None]) @ root.T, log_likelihood)
+        if len(masses) == 1:
+            return np.asarray(moments[0] / masses[0][:, None])  # the metric cancels
+        precisions, root = self._precisions(clean)
+        left = np.einsum("gb,gvw->bvw", masses, precisions)
+        right = np.einsum("gvw,gbw->bv", precisions, moments @ np.linalg.inv(root).T)
+        # Along an axis that no row of a bump has, it stays in the middle.
+        left += 1e-12 * left.trace(axis1=1, axis2=2)[:, None, None] * np.eye(len(self.mean))
+        return np.asarray(np.linalg.solve(left, right[..., None])[..., 0] @ root.T)
+
+    def _precisions(self, clean: Array) -> tuple[Array, Array]:
+        """Return the inverse covariance of bumps in each part, and the unit they are in.
+
+        The unit is a root of their mean covariance: else variances of different size would make
+        equations that cannot be solved. Axes that were not observed have precision 0.
+        """
+        mass = np.tensordot(self.masses, self._pairs, axes=1)
+        errors = np.tensordot(self.masses, self.errors, axes=1) / np.maximum(mass, 1e-300)
+        width = clean + np.diag(np.diag(errors + _JITTER * self.covariance))
+        root = np.linalg.cholesky(width)
+        inverse = np.where(self._pairs, np.linalg.inv(self._widths(clean)), 0.0)
+        return root.T @ inverse @ root, root
+
+    def _within(self, state: State) -> Array:
+        """Return the mean of squares within the bumps, for each part."""
+        means = state.means * self.observed[:, None, :]
+        cross = state.moments.transpose(0, 2, 1) @ means
+        squares = (means * state.masses[:, :, None]).transpose(0, 2, 1) @ means
+        within = self._squares - cross - cross.transpose(0, 2, 1) + squares
+        return np.asarray(within / self.masses[:, None, None])
 
     def _clean(self, family: Family, state: State) -> Array:
         """Return the best covariance C of a bump: that within the bumps, less the errors."""
-        between = (state.means * state.masses[:, None]).T @ state.means
-        within = self.covariance - between
+        within = self._within(state)
         if family.round:
-            variances, axes = np.linalg.eigh(self.errors)
-            along = ((within @ axes) * axes).sum(axis=0)
-            return round_variance(along.tolist(), variances.tolist()) * np.eye(len(along))
-        return clean_covariance(within + _JITTER * self.covariance, self.errors)
+            sizes, axes = self._error_frame
+            along, seen = ((within @ axes) * axes).sum(axis=1), sizes >= 0
+            shares = np.broadcast_to(self.masses[:, None], seen.shape)
+            c = round_variance(along[seen], sizes[seen], shares[seen])
+            return c * np.eye(len(self.mean))
+        W, S = within[0], self.errors[0]
+        if len(within) > 1:
+            W, S = self._scored(within, state.covariance)
+        return clean_covariance(W + _JITTER * self.covariance, S)
+
+    @cached_property
+    def _error_frame(self) -> tuple[Array, Array]:
+        """The eigenvalues of the errors, -1 for axes that were not observed, and their axes."""
+        marked = np.where(self._pairs, self.errors, -np.eye(len(self.mean)))
+        values, axes = np.linalg.eigh(marked)
+        return np.where(values > -0.5, np.maximum(values, 0), -1.0), axes
+
+    def _scored(self, within: Array, clean: Array) -> tuple[Array, Array]:
+        """Return W and S such that ``W - S`` is the next covariance by Fisher's scoring.
+
+        With ``A_g = (C + S_g)^-1`` the slope of the likelihood vanishes where
+        ``sum_g n_g A_g (W_g - S_g - C) A_g = 0``. With the A_g of the last C this is linear in C.
+        """
+        d = len(self.mean)
+        A, root = self._precisions(clean)
+        unit = np.linalg.inv(root)
+        system = np.einsum("g,gij,gkl->ikjl", self.masses, A, A).reshape(d * d, d * d)
+        sides = [
+            np.tensordot(self.masses, A @ (unit @ each @ unit.T) @ A, axes=1).ravel()
+            for each in (within, self.errors)
+        ]
+        solved = np.linalg.lstsq(system, np.transpose(sides), rcond=1e-12)[0].T.reshape(2, d, d)
+        W, S = root @ solved @ root.T
+        return (W + W.T) / 2, (S + S.T) / 2
 
 
 def clean_covariance(within: Array, errors: Array) -> Array:
@@ -202,18 +351,20 @@ def clean_covariance(within: Array, errors: Array) -> Array:
     return np.asarray((turned * np.maximum(1 - noisy, 0)) @ turned.T)
 
 
-def round_variance(within: Sequence[float], errors: Sequence[float]) -> float:
+def round_variance(within: ArrayLike, errors: ArrayLike, shares: ArrayLike = 1.0) -> float:
     """Return the c >= 0 for which the variances ``c + errors`` fit best to those ``within``.
 
-    The likelihood falls with ``sum log(c + s_v) + w_v / (c + s_v)``, whose slope is
-    ``sum (c + s_v - w_v) / (c + s_v)^2``.
+    The likelihood falls with ``sum n_v (log(c + s_v) + w_v / (c + s_v))``, n_v the shares, whose
+    slope is ``sum n_v (c + s_v - w_v) / (c + s_v)^2``.
     """
+    w, s = np.asarray(within, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    share = np.broadcast_to(np.asarray(shares, dtype=np.float64), w.shape)
 
     def slope(c: float) -> float:
-        return sum((c + s - w) / (c + s) ** 2 for w, s in zip(within, errors, strict=True))
+        return float(share @ ((c + s - w) / (c + s) ** 2))
 
-    low = _JITTER * sum(max(w, 0.0) for w in within)
-    high = max(w - s for w, s in zip(within, errors, strict=True))
+    low = _JITTER * float(share @ np.maximum(w, 0) / share.mean())
+    high = float((w - s).max())
     if high <= low or slope(low) >= 0:
         return 0.0
     if slope(high) <= 0:  # the root itself, up to rounding
@@ -222,6 +373,7 @@ def round_variance(within: Sequence[float], errors: Sequence[float]) -> float:
 
 
 def _log_shares(family: Family, state: State) -> Array:
+    masses = np.maximum(state.masses.sum(axis=0), 1e-300)
     if family.equal:
-        return np.full(len(state.masses), -np.log(len(state.masses)))
-    return np.asarray(np.log(state.masses / state.masses.sum()))
+        return np.full(len(masses), -np.log(len(masses)))
+    return np.asarray(np.log(masses / masses.sum()))

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.deconvolution.bumps import Bumps
-    from noisykmeans.histogram import Histogram
-    from noisykmeans.noise import Noise
+    from noisykmeans.groups import Groups
 
     Array = NDArray[np.float64]
 
@@ -49,7 +48,7 @@ class Guess:
     Parameters
     ----------
     density : Density
-        On the grid of the histogram.
+        On the grid of the observations.
     centers : array of shape (n_clusters, d)
         The means of the most likely bumps, as many as there are clusters.
     detail : tuple of float
@@ -61,9 +60,7 @@ class Guess:
     detail: tuple[float, ...]
 
 
-def first_guess(
-    histogram: Histogram, noise: Noise, n_clusters: int, n: float, rng: np.random.RandomState
-) -> Guess:
+def first_guess(groups: Groups, n_clusters: int, n: float, rng: np.random.RandomState) -> Guess:
     """Mix the fits of every family, each with the weight ``exp(-BIC / 2)``.
 
     ``BIC = p log n - 2 log likelihood``, p the number of free parameters. One fit has a bump less
@@ -71,10 +68,8 @@ def first_guess(
 
     Parameters
     ----------
-    histogram : Histogram
-        The observations.
-    noise : Noise
-        The law of their errors, of which only mean and covariance count here.
+    groups : Groups
+        The observations, with the laws of their errors, of which only mean and covariance count.
     n_clusters : int
         The number of centers wanted.
     n : float
@@ -82,10 +77,10 @@ def first_guess(
     rng : numpy.random.RandomState
         Source of randomness of the fits' starts.
     """
-    coarse = histogram
-    while np.count_nonzero(coarse.values) > _MOST_NODES:
+    grid, coarse = groups.grid, groups
+    while coarse.n_filled > _MOST_NODES:
         coarse = coarse.coarser()
-    sample = Sample.of(coarse, noise)
+    sample = Sample.of(coarse)
     n_clusters = min(n_clusters, len(sample.points))
     many = list(_fits(sample, _families(sample, n_clusters), n_clusters, n, rng))
     few: list[tuple[Bumps, float]] = []
@@ -93,18 +88,18 @@ def first_guess(
         families = _families(sample, n_clusters - 1)
         few = list(_fits(sample, families[-1:], n_clusters - 1, n, rng))
     weights = softmax([evidence for _, evidence in many + few])
-    values = np.zeros(histogram.grid.shape)
+    values = np.zeros(grid.shape)
     for (bumps, _), weight in zip(many + few, weights, strict=True):
         if weight > 1e-12:
-            values += weight * bumps.density(histogram.grid).values
+            values += weight * bumps.density(grid).values
     likeliest, _ = max(many, key=lambda fit: fit[1])
     detail = _DETAIL * np.sqrt(np.diag(likeliest.covariance))
-    return Guess(Density(histogram.grid, values), likeliest.means, tuple(detail.tolist()))
+    return Guess(Density(grid, values), likeliest.means, tuple(detail.tolist()))
 
 
 def _families(sample: Sample, n_bumps: int) -> list[Family]:
     """Return the families that differ: one axis has one shape, one bump has one size."""
-    axes = sample.points.shape[1]
+    axes = len(sample.mean)
     return [f for f in _FAMILIES if (f.round or axes > 1) and (f.equal or n_bumps > 1)]
 
 
@@ -116,7 +111,7 @@ def _fits(
     rng: np.random.RandomState,
 ) -> Iterator[tuple[Bumps, float]]:
     """Fit each family, and give ``-BIC / 2`` with it."""
-    axes = sample.points.shape[1]
+    axes = len(sample.mean)
     states = [sample.start(n_bumps, rng) for _ in range(_STARTS if n_bumps > 1 else 1)]
     for family in families:
         state = sample.best(family, states)

@@ -9,7 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
+from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import Histogram
+from noisykmeans.measure import standard_deviation
+from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
 from noisykmeans.selection import Task
@@ -58,62 +62,91 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.__dict__.update(before)
             raise
 
-    def _validated(self, X: ArrayLike, *, reset: bool) -> tuple[Array, Array]:
-        """Return all rows and their bounds, in one pass."""
+    def _validated(self, X: ArrayLike, *, reset: bool, missing: bool) -> tuple[Array, Array]:
+        """Return all rows and their bounds, in one pass; NaN where values are missing."""
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=False)
         box = bounds(rows)
         if np.isnan(box).any():  # for scikit-learn's own message
-            validate_data(self, X, dtype=kinds, reset=reset)
+            finite: Any = "allow-nan" if missing else True
+            validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=finite)
         return rows, box
 
     def _check_sample(
-        self, X: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Array, Observations]:
-        """Return all rows, and as observations those of positive weight."""
-        rows, box = self._validated(X, reset=True)
+        self, X: ArrayLike, sample_weight: ArrayLike | None, X_err: Any = None, X_cov: Any = None
+    ) -> Rows:
+        """Return the rows of positive weight, their weights, and what differs in their errors."""
+        own = X_err is not None or X_cov is not None
+        rows, box = self._validated(X, reset=True, missing=own or self.noise is not None)
         # Wrong without errors too, where they are not needed.
         self._method(rows.shape[1])
         as_resolution(self.resolution, rows.shape[1])
-        if sample_weight is None:
-            return rows, Observations(rows, None, box)
-        weights = check_weights(sample_weight, rows)
-        counts = weights > 0
+        if varies(self.noise):
+            self.noise.check_rows(len(rows))
+        errors = None
+        if own or heavy(self.noise) or varies(self.noise) or np.isnan(box).any():
+            errors = Errors.of(rows, as_covariances(X_err, X_cov, rows), self.noise)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows)
+        counts = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
+        if errors is not None:
+            empty = counts & ~errors.observed.any(axis=1)
+            if empty.any():
+                warn_of_empty(int(empty.sum()), stacklevel=3)
+            counts &= ~empty
+        points = rows if errors is None else errors.hidden(rows)
         if counts.all():
-            return rows, Observations(rows, weights, box)
-        sample = rows[counts]
-        return rows, Observations(sample, weights[counts], bounds(sample))
+            return Rows(points, Observations(rows, weights, box), errors)
+        kept = None if weights is None else weights[counts]
+        sample = Observations(rows[counts], kept, bounds(rows[counts]))
+        return Rows(points, sample, errors and errors.rows(counts))
 
-    def _without_errors(self, dimension: int) -> bool:
+    def _without_errors(self, dimension: int, errors: Errors | None) -> bool:
         """Return whether the points are as good as clean: errors of size 0, and no smoothing."""
+        if errors is not None and not errors.absent:
+            return False
         if self.noise is None:
-            return True
+            return errors is None or self._method(dimension).automatic
         noise = as_noise(self.noise, dimension)
         exact = not noise.covariance_matrix(dimension).any() and not noise.mean(dimension).any()
         return exact and self._method(dimension).automatic
 
-    def _estimate(
-        self, sample: Observations, n_clusters: int | None, rng: np.random.RandomState
-    ) -> Estimate:
+    def _estimate(self, rows: Rows, n_clusters: int | None, rng: np.random.RandomState) -> Estimate:
         """Return the density, and set the attributes that tell of it.
 
         Constant features need no grid.
         """
+        sample, errors, labels = rows.sample, rows.errors, None
+        d = sample.X.shape[1]
+        noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
+        method = self._method(d)
+        if errors is not None:
+            errors = errors.usable(sample.X, self.noise)
+            filled = errors.filled(sample.X)
+            sample = Observations(filled, sample.weights, bounds(filled))
         low, high = sample.bounds
-        d = len(low)
-        noise, method = as_noise(self.noise, d), self._method(d)
         axes = varying_features(sample.X, low, high)
         method = method.restricted(noise, high > low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = sample.features(axes.tolist())
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
-        histogram = method.histogram(sample, noise, nodes)
+        if errors is None:
+            groups, law = Groups.of(method.histogram(sample, noise, nodes), noise), noise
+        else:
+            errors = errors.restricted(axes)
+            known = np.asarray(errors.observed.any(axis=1))
+            sample, errors = sample.rows(known), errors.rows(known)
+            scale = standard_deviation(sample.X, sample.each_weight)
+            labels, kinds = errors.kinds(noise, sample.each_weight, scale)
+            law = law_of_all(kinds, np.bincount(labels, sample.weights), len(axes)) or noise
+            grid = method.histogram(sample, law, nodes).grid
+            groups = Groups.fill(grid, sample.X, sample.each_weight, labels, kinds)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
-        task = Task(histogram, noise, window, n_clusters, seed, sample.X, sample.weights)
-        warn_of_noise(noise, histogram.scale, task.n, axes)
+        task = Task(groups, window, n_clusters, seed, sample.X, sample.weights, labels)
+        scale = task.histogram.scale if errors is None else task.scale
+        warn_of_noise(law, scale, task.n, axes)
         return self._deconvolve(method, task)
 
     def _estimate_from_histogram(
@@ -138,7 +171,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._constants = np.full(d, np.nan)
         self.n_features_in_ = d
         seed = int(rng.randint(2**31 - 1))
-        task = Task(histogram, noise, as_window(self.window), n_clusters, seed)
+        task = Task(Groups.of(histogram, noise), as_window(self.window), n_clusters, seed)
         return self._deconvolve(method, task)
 
     def _deconvolve(self, method: Method, task: Task) -> Estimate:
@@ -154,9 +187,18 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.bandwidth_[np.isnan(self._constants)] = estimate.selection.bandwidth
         return estimate
 
-    def _check_new(self, X: ArrayLike) -> Array:
+    def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:
+        """Return new points, which may lack coordinates where the fit knew of errors."""
+        return self._validated_new(X, missing=missing)[0]
+
+    def _validated_new(self, X: ArrayLike, *, missing: bool) -> tuple[Array, Array]:
         check_is_fitted(self)
-        return self._validated(X, reset=False)[0]
+        return self._validated(X, reset=False, missing=missing and self.density_ is not None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.noise is not None
+        return tags
 
     def _embedded(self, points: Array) -> Array:
         """Points on the grid's axes, with the constant features added."""

@@ -80,24 +80,40 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         self.window = window
         self.resolution = resolution
 
-    def fit(self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        X_err: ArrayLike | None = None,
+        X_cov: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the density.
+
+        With errors that differ it is the estimate of Delaigle and Meister (2008).
 
         Parameters
         ----------
         X : array of shape (n, d)
-            Observations.
+            Observations. With `noise`, `X_err` or `X_cov` given, NaN stands for coordinates that
+            were not observed; some rows must be complete.
         y : ignored
         sample_weight : array of shape (n,) or None
             Weights; an integer weight is the same as repeating the row.
+        X_err : array of shape (n,) or (n, d), or None
+            Standard deviations of the Gaussian errors of each row, or each value; they add to
+            those of `noise`.
+        X_cov : array of shape (n, d, d) or None
+            Covariance matrices of the errors of each row, instead of `X_err`.
         """
         del y
         with self._unchanged_on_error():
-            _, sample = self._check_sample(X, sample_weight)
-            if self.noise is None:
-                self._fit_points(sample)
+            rows = self._check_sample(X, sample_weight, X_err, X_cov)
+            if self.noise is None and (rows.errors is None or rows.errors.absent):
+                self._fit_points(rows.sample)
             else:
-                self._estimate(sample, None, np.random.RandomState(0))
+                self._estimate(rows, None, np.random.RandomState(0))
         return self
 
     _points: Any

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin_min
-from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
@@ -55,7 +54,8 @@ class NoisyKMeans(
     n_clusters : int
         Number of centers.
     noise : law of `noisykmeans.noise` or None
-        The law of the errors; None means that there are none.
+        The law of the errors that all observations share; None means that there are none. `fit`
+        takes errors of each observation.
     deconvolution : {"auto", "em", "kernel"}
         "em" is maximum likelihood: a first guess of Gaussian bumps, made to fit the observations
         by a few steps that keep the density positive. "kernel" is the paper's estimator. "auto"
@@ -91,7 +91,7 @@ class NoisyKMeans(
     cluster_centers_ : array of shape (n_clusters, d)
         The centers.
     labels_ : array of shape (n,)
-        The closest center of each observation.
+        The closest center of each observation; -1 where no coordinate was observed.
     inertia_ : float
         The sum of weights times the estimated distortion of the clean points.
     n_iter_ : int
@@ -145,33 +145,50 @@ class NoisyKMeans(
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        X_err: ArrayLike | None = None,
+        X_cov: ArrayLike | None = None,
+    ) -> Self:
         """Find the centers.
+
+        Rows with different errors, and rows with missing coordinates, each count for what they
+        tell. Errors of each row are Gaussian, and add to those of `noise`.
 
         Parameters
         ----------
         X : array of shape (n, d)
-            Observations.
+            Observations. With `noise`, `X_err` or `X_cov` given, NaN stands for coordinates that
+            were not observed. A row without any is ignored, with a warning.
         y : ignored
         sample_weight : array of shape (n,) or None
             Weights; an integer weight is the same as repeating the row.
+        X_err : array of shape (n,) or (n, d), or None
+            Standard deviations of the errors of each row, or each value. Infinity stands for a
+            value that was not observed.
+        X_cov : array of shape (n, d, d) or None
+            Covariance matrices of the errors of each row, instead of `X_err`.
         """
         del y
         with self._unchanged_on_error():
-            rows, sample = self._check_sample(X, sample_weight)
-            self._check_lloyd(rows.shape[1])
-            if len(sample.X) < self.n_clusters:
+            rows = self._check_sample(X, sample_weight, X_err, X_cov)
+            n, d = rows.sample.X.shape
+            self._check_lloyd(d)
+            if n < self.n_clusters:
                 raise ValueError(
-                    f"n_samples={len(sample.X)} should be >= n_clusters={self.n_clusters}: "
-                    f"lower n_clusters"
+                    f"n_samples={n} should be >= n_clusters={self.n_clusters}: lower n_clusters"
                 )
-            if self._without_errors(rows.shape[1]):
-                self._fit_points(sample)
+            if self._without_errors(d, rows.errors):
+                self._fit_points(rows.sample)
             else:
                 rng = check_random_state(self.random_state)
-                estimate = self._estimate(sample, self.n_clusters, rng)
-                self._quantise(estimate, sample.mass, rng)
-            self.labels_ = closest(rows, self.cluster_centers_)
+                estimate = self._estimate(rows, self.n_clusters, rng)
+                self._quantise(estimate, rows.sample.mass, rng)
+            self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
     def fit_histogram(self, histogram: Histogram) -> Self:
@@ -255,24 +272,45 @@ class NoisyKMeans(
         Parameters
         ----------
         X : array of shape (n, d)
-            Observations.
+            Observations. After a fit that knew of errors, NaN stands for coordinates that were
+            not observed: the others decide. A row without any has the label -1.
         """
-        return closest(self._check_new(X), self.cluster_centers_)
+        rows, box = self._validated_new(X, missing=True)
+        return self._closest(rows, gaps=bool(np.isnan(box).any()))
+
+    def _closest(self, X: Array, *, gaps: bool) -> NDArray[np.int32]:
+        """Return labels; gaps tells that X may lack coordinates."""
+        observed = ~np.isnan(X) if gaps else None
+        if observed is None or observed.all():
+            return closest(X, self.cluster_centers_)
+        labels = np.full(len(X), -1, dtype=np.int32)
+        for axes in np.unique(observed[observed.any(axis=1)], axis=0):
+            rows = (observed == axes).all(axis=1)
+            labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
+        return labels
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the distances of observations to the centers, of shape (n, n_clusters)."""
-        X = self._check_new(X)
-        return np.asarray(euclidean_distances(X, self.cluster_centers_), dtype=X.dtype)
+        """Return the distances of observations to the centers, of shape (n, n_clusters).
+
+        Those of rows with missing coordinates are
+        `sklearn.metrics.pairwise.nan_euclidean_distances`.
+        """
+        X = self._check_new(X, missing=True)
+        distances = nan_euclidean_distances if np.isnan(X).any() else euclidean_distances
+        return np.asarray(distances(X, self.cluster_centers_), dtype=X.dtype)
 
     def score(
         self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return minus the weighted sum of squared distances to the closest center."""
+        """Return minus the weighted sum of squared distances to the closest center.
+
+        A missing coordinate adds nothing.
+        """
         del y
-        X = self._check_new(X)
-        _, distances = pairwise_distances_argmin_min(X, self.cluster_centers_)
+        X = self._check_new(X, missing=True)
+        squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return -float(weights @ distances.astype(np.float64) ** 2)
+        return -float(weights @ np.nansum(squares, axis=1))
 
     @property
     def _n_features_out(self) -> int:

@@ -117,7 +117,7 @@ class Noise(ABC):
         It is the derivative of the phase of the c.f. at 0, taken where ``|phi|`` is close to 1.
         """
         mean = np.zeros(dimension)
-        for axis, variance in enumerate(np.diag(self._covariance(dimension))):
+        for axis, variance in enumerate(np.diag(self.width(dimension))):
             # phi(h) = exp(i h mean - h^2 variance / 2 - i h^3 third / 6 ...)
             h = 1e-3 / np.sqrt(variance) if variance > 0 else 1e-3
             steps = np.array([1.0, 2.0, 0.618])
@@ -131,6 +131,22 @@ class Noise(ABC):
                 h /= 8
             mean[axis] = (8 * phase[0] - phase[1]) / (6 * h)
         return mean
+
+    def width(self, dimension: int) -> NDArray[np.float64]:
+        """Return the covariance, with the width of the law in place of infinite variances.
+
+        It is the variance of the Gaussian law whose c.f. falls to ``exp(-1/2)`` at the same
+        frequency.
+        """
+        S = self.covariance_matrix(dimension)
+        for axis in np.flatnonzero(~np.isfinite(np.diag(S))):
+            unit = np.geomspace(1e-9, 1e9, 3601)
+            t = np.zeros((len(unit), dimension))
+            t[:, axis] = unit
+            fallen = np.abs(self.characteristic_function(t)) < np.exp(-0.5)
+            S[axis], S[:, axis] = 0.0, 0.0
+            S[axis, axis] = unit[fallen.argmax()] ** -2.0
+        return S
 
     def project(self, P: ArrayLike) -> Noise:
         """Return the law of ``P eps``, for a matrix ``P`` of shape (r, d)."""

@@ -15,8 +15,10 @@ from noisykmeans.measure import standard_deviation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noisykmeans.groups import Groups
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
+    from noisykmeans.spectrum import Spectrum
     from noisykmeans.windows import Window
 
     Array = NDArray[np.float64]
@@ -30,10 +32,8 @@ class Task:
 
     Parameters
     ----------
-    histogram : Histogram
-        The observations, binned.
-    noise : Noise
-        The law of their errors.
+    groups : Groups
+        The observations, binned, with the laws of their errors.
     window : Window
         The window of the kernel estimator.
     n_clusters : int or None
@@ -44,31 +44,49 @@ class Task:
         The observations themselves, None where only the histogram is there.
     weights : array of shape (n,) or None
         Their weights, 1 each if None.
+    labels : array of shape (n,) or None
+        The group of each, 0 if None.
 
     Examples
     --------
     >>> from noisykmeans import noise, windows
     >>> from noisykmeans.grid import Grid
+    >>> from noisykmeans.groups import Groups
     >>> from noisykmeans.histogram import fill
     >>> Z = np.array([[0.0], [1.0], [2.0]])
-    >>> histogram = fill(Grid.covering(Z, 0.5), Z)
-    >>> task = Task(histogram, noise.Laplace(0.5), windows.Cubic(), 2, points=Z)
+    >>> groups = Groups.of(fill(Grid.covering(Z, 0.5), Z), noise.Laplace(0.5))
+    >>> task = Task(groups, windows.Cubic(), 2, points=Z)
     >>> task.n, task.scale.round(3).tolist()
     (3.0, [0.816])
     """
 
-    histogram: Histogram
-    noise: Noise
+    groups: Groups
     window: Window
     n_clusters: int | None
     seed: int = 0
     points: Array | None = None
     weights: Array | None = None
+    labels: NDArray[np.intp] | None = None
+
+    @property
+    def histogram(self) -> Histogram:
+        """The complete observations, binned."""
+        return self.groups.histogram
+
+    @property
+    def noise(self) -> Noise:
+        """The law of their errors, as the kernel estimate meets it."""
+        return self.groups.noise
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The transform of the observations, to be divided by the c.f. of `noise`."""
+        return self.groups.spectrum()
 
     @property
     def n(self) -> float:
         """The number of observations, or the sum of their weights."""
-        return self.histogram.mass
+        return self.groups.mass
 
     @property
     def effective_n(self) -> float:
@@ -78,7 +96,7 @@ class Task:
     @property
     def dimension(self) -> int:
         """The number of axes."""
-        return self.histogram.grid.dimension
+        return self.groups.grid.dimension
 
     @cached_property
     def scale(self) -> Array:
@@ -91,8 +109,8 @@ class Task:
     @cached_property
     def measure(self) -> Density:
         """The histogram of the observations as a density, to judge centers on."""
-        grid = self.histogram.grid
-        return Density(grid, self.histogram.values / (self.n * grid.cell_volume))
+        histogram, grid = self.histogram, self.groups.grid
+        return Density(grid, histogram.values / (histogram.mass * grid.cell_volume))
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def task_limits(task: Task) -> tuple[Array, Array]:
     The shortest wave of the band spans four spacings at least, two more than Nyquist asks for.
     """
     low, high = limits(task.effective_n, task.scale, task.noise, task.window)
-    resolved = 2 / np.pi * task.window.support * np.array(task.histogram.grid.spacing)
+    resolved = 2 / np.pi * task.window.support * np.array(task.groups.grid.spacing)
     low = np.maximum(low, resolved)
     return low, np.maximum(high, 1.5 * low)
 
@@ -131,12 +131,12 @@ def coarsened(task: Task, given: Candidates) -> Task:
     The grid of the estimate itself keeps the error of binning below a thousandth; a hundredth
     decides no comparison, and is reached with spacings of about a fifth of the shortest wave.
     """
-    histogram = task.histogram
+    groups = task.groups
     smallest = finest(given, task.effective_n, task.scale, task.noise, task.window)
     limit = _NODES_PER_WAVE * smallest / task.window.support
-    while (2 * np.array(histogram.grid.spacing) <= limit).all():
-        histogram = histogram.coarser()
-    return replace(task, histogram=histogram)
+    while (2 * np.array(groups.grid.spacing) <= limit).all():
+        groups = groups.coarser()
+    return replace(task, groups=groups)
 
 
 def search(task: Task, given: Candidates, criterion: Criterion) -> Selection:
@@ -183,7 +183,7 @@ def search(task: Task, given: Candidates, criterion: Criterion) -> Selection:
 def check_usable(candidates: Array, task: Task) -> None:
     """Raise where the noise or the grid forbids a candidate."""
     d = candidates.shape[1]
-    coarsest = np.pi / np.array(task.histogram.grid.spacing)
+    coarsest = np.pi / np.array(task.groups.grid.spacing)
     needed = np.maximum(
         [
             smallest_bandwidth(task.noise, task.window, 1e-3 * s, axis, d)

@@ -9,7 +9,6 @@ import numpy as np
 
 from noisykmeans.selection.base import Rule
 from noisykmeans.selection.candidates import Candidates, as_candidates, coarsened, finest, search
-from noisykmeans.spectrum import transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,8 +55,8 @@ class CrossValidation(Rule):
     def choose(self, task: Task) -> Selection:
         """Return the candidate with the smallest criterion."""
         task = coarsened(task, self.candidates)
-        grid, n = task.histogram.grid, max(task.effective_n, 2.0)
-        power = np.abs(transform(task.histogram).coefficients) ** 2
+        grid, n = task.groups.grid, max(task.effective_n, 2.0)
+        power = np.abs(task.spectrum.coefficients) ** 2
         others = (n * power - 1) / (n - 1)
         axes = grid.frequencies
         t = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)

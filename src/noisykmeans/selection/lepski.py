@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,12 @@ from noisykmeans.selection.candidates import (
     task_limits,
 )
 from noisykmeans.selection.trial import Trial, plan_of
-from noisykmeans.spectrum import transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.density import Density
+    from noisykmeans.groups import Groups
     from noisykmeans.noise import Noise
     from noisykmeans.selection.base import Task
     from noisykmeans.spectrum import Spectrum
@@ -88,11 +88,11 @@ class Lepski(Rule):
         candidates = self._grid(task)
         comparison = _Comparison(task, candidates)
         rng = np.random.default_rng([task.seed, 1])
-        seen = comparison.gradients(transform(task.histogram))
+        seen = comparison.gradients(task.spectrum)
         gaps = seen.smoothed - seen.plain
         pairs, alone = [], []
         for _ in range(self.resamples):
-            drawn = comparison.gradients(transform(_resampled(task, rng)))
+            drawn = comparison.gradients(_resampled(task, rng).spectrum())
             pairs.append(_norms(drawn.smoothed - drawn.plain - gaps))
             alone.append(_norms(drawn.plain - seen.plain))
         excess = _norms(gaps) - self.constant * np.mean(pairs, axis=0)
@@ -127,7 +127,7 @@ class _Comparison:
     def __init__(self, task: Task, candidates: Array) -> None:
         trial, self._plan = Trial(task), plan_of(task)
         self._transfers = [self._plan.transfer(row.tolist()) for row in candidates]
-        grid = task.histogram.grid
+        grid = task.groups.grid
         t = np.stack(np.meshgrid(*grid.frequencies, indexing="ij"), axis=-1)
         self._windows = [task.window(t * row).prod(axis=-1) for row in candidates]
         picked = np.unique(np.linspace(0, len(candidates) - 1, 3).astype(int))
@@ -152,9 +152,13 @@ def _norms(gradients: Array) -> Array:
     return np.asarray(np.sqrt((gradients**2).sum(axis=(-2, -1))).max(axis=-1))
 
 
-def _resampled(task: Task, rng: np.random.Generator) -> Histogram:
-    """Draw a histogram of as many observations, node by node."""
+def _resampled(task: Task, rng: np.random.Generator) -> Groups:
+    """Draw histograms of as many observations, node by node."""
     scale = task.effective_n / task.n
-    counts = rng.poisson(task.histogram.values * scale)
-    counts.ravel()[0] += not counts.any()
-    return Histogram(task.histogram.grid, counts / scale)
+    members = []
+    for member in task.groups.members:
+        counts = rng.poisson(member.histogram.values * scale)
+        counts.ravel()[0] += not counts.any()
+        histogram = Histogram(member.histogram.grid, counts / scale)
+        members.append(replace(member, histogram=histogram))
+    return replace(task.groups, members=tuple(members))

@@ -10,7 +10,8 @@ import numpy as np
 
 from noisykmeans.deconvolution import Blur, EMDeconvolution, first_guess
 from noisykmeans.grid import Grid
-from noisykmeans.histogram import Histogram, fill
+from noisykmeans.groups import Groups, restricted
+from noisykmeans.histogram import Histogram
 from noisykmeans.quantization import distortion, lloyd_from_best
 from noisykmeans.selection.base import Rule, StepRule, check_count
 from noisykmeans.selection.candidates import Candidates, as_candidates, coarsened, finest, search
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from noisykmeans.groups import Group
     from noisykmeans.noise import Noise
     from noisykmeans.selection.base import Selection, Task
     from noisykmeans.windows import Window
@@ -91,62 +93,74 @@ class Renoise(Rule, StepRule):
         """Give the task with one more error at every observation."""
         # Two numbers: a seed alone may be the one that the observations were simulated with.
         grid, rng = _wider(task), np.random.default_rng([task.seed, 1])
-        for histogram in islice(_noisier(task, grid, rng), self.copies):
+        for groups in islice(_noisier(task, grid, rng), self.copies):
             seed = int(rng.integers(2**31))
-            yield replace(task, histogram=histogram, seed=seed, points=None, weights=None)
+            yield replace(task, groups=groups, seed=seed, points=None, weights=None, labels=None)
 
 
-def _noisier(task: Task, grid: Grid, rng: np.random.Generator) -> Iterator[Histogram]:
-    """Give histograms of the observations with one more error, without end."""
-    points = _repeated(task)
-    while points is not None:
-        yield fill(grid, points + task.noise.sample(points.shape, rng))
-    expected, scale = _expected(task, grid), task.effective_n / task.n
+def _noisier(task: Task, grid: Grid, rng: np.random.Generator) -> Iterator[Groups]:
+    """Give the observations with one more error, without end."""
+    members, counts = task.groups.members, _repetitions(task)
+    if task.points is not None and counts is not None:
+        each = np.repeat(task.points, counts, axis=0).astype(np.float64)
+        labels = np.zeros(len(task.points), dtype=np.intp) if task.labels is None else task.labels
+        labels, ones = np.repeat(labels, counts), np.ones(len(each))
+        kinds = [member.kind for member in members]
+        while True:
+            points = each.copy()
+            for label, kind in enumerate(kinds):
+                rows = np.flatnonzero(labels == label)
+                errors = kind.noise.sample((len(rows), len(kind.axes)), rng)
+                points[rows[:, None], kind.axes] += errors
+            yield Groups.fill(grid, points, ones, labels, kinds)
+    expected, scale = [_expected(member, grid) for member in members], task.effective_n / task.n
     while True:
-        yield Histogram(grid, rng.poisson(expected * scale) / scale)
+        yield Groups(
+            grid,
+            tuple(
+                replace(m, histogram=Histogram(h.grid, rng.poisson(h.values * scale) / scale))
+                for m, h in zip(members, expected, strict=True)
+            ),
+        )
 
 
-def _repeated(task: Task) -> Array | None:
-    """Return every observation as often as it counts, None where that is not known or too often."""
+def _repetitions(task: Task) -> NDArray[np.intp] | None:
+    """Return how often every observation counts, None where that is not known or too often."""
     if task.points is None or task.n > _MOST_POINTS:
         return None
-    if task.weights is None or (task.weights == 1).all():
-        return task.points
+    if task.weights is None:
+        return np.ones(len(task.points), dtype=np.intp)
     counts = np.round(task.weights)
-    return (
-        np.repeat(task.points, counts.astype(int), axis=0)
-        if (counts == task.weights).all()
-        else None
-    )
+    return counts.astype(np.intp) if (counts == task.weights).all() else None
 
 
 def _wider(task: Task) -> Grid:
     """Return a grid of the same lattice that holds the observations with one more error."""
-    grid, d = task.histogram.grid, task.dimension
-    reach = _REACH * np.sqrt(np.diag(task.noise.covariance_matrix(d)))
-    mean, spacing = task.noise.mean(d), np.array(grid.spacing)
-    before = np.ceil(np.maximum(reach - mean, 0) / spacing)
-    after = np.ceil(np.maximum(reach + mean, 0) / spacing)
+    grid, d = task.groups.grid, task.dimension
+    low, high = np.zeros(d), np.zeros(d)
+    for member in task.groups.members:
+        noise, axes = member.kind.noise, list(member.kind.axes)
+        reach = _REACH * np.sqrt(np.diag(noise.width(len(axes))))
+        mean = noise.mean(len(axes))
+        low[axes] = np.maximum(low[axes], reach - mean)
+        high[axes] = np.maximum(high[axes], reach + mean)
+    spacing = np.array(grid.spacing)
+    before, after = np.ceil(low / spacing), np.ceil(high / spacing)
     lower = np.array(grid.lower) - before * spacing
     shape = (np.array(grid.shape) + before + after).astype(int)
     return Grid(tuple(lower.tolist()), grid.spacing, tuple(shape.tolist()))
 
 
-def _expected(task: Task, grid: Grid) -> Array:
-    """Return the mean of the histograms of all copies."""
+def _expected(member: Group, grid: Grid) -> Histogram:
+    """Return the mean of the histograms of all copies of a group."""
+    wide, narrow = restricted(grid, member.kind.axes), member.histogram.grid
     inside = [
         slice(round((a - b) / s), round((a - b) / s) + n)
-        for a, b, s, n in zip(
-            task.histogram.grid.lower,
-            grid.lower,
-            grid.spacing,
-            task.histogram.grid.shape,
-            strict=True,
-        )
+        for a, b, s, n in zip(narrow.lower, wide.lower, wide.spacing, narrow.shape, strict=True)
     ]
-    values = np.zeros(grid.shape)
-    values[tuple(inside)] = task.histogram.values
-    return np.maximum(Blur(grid, task.noise).forward(values), 0)
+    values = np.zeros(wide.shape)
+    values[tuple(inside)] = member.histogram.values
+    return Histogram(wide, np.maximum(Blur(wide, member.kind.noise).forward(values), 0))
 
 
 def _losses(copy: Task, task: Task) -> list[float]:
@@ -154,9 +168,8 @@ def _losses(copy: Task, task: Task) -> list[float]:
     if task.n_clusters is None:
         raise ValueError("maximum likelihood starts from a guess of n_clusters bumps; got None")
     rng = np.random.RandomState(copy.seed)
-    guess = first_guess(copy.histogram, copy.noise, task.n_clusters, copy.effective_n, rng)
-    plan = EMDeconvolution(copy.histogram.grid, copy.noise, guess.detail)
-    path = plan.steps(copy.histogram, guess.density)
+    guess = first_guess(copy.groups, task.n_clusters, copy.effective_n, rng)
+    path = EMDeconvolution(copy.groups, guess.detail).steps(guess.density)
     centers, losses = guess.centers, []
     for step, density in enumerate(islice(path, _LADDER[-1] + 1)):
         if step in _LADDER:

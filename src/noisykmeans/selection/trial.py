@@ -12,13 +12,11 @@ from noisykmeans import seeding
 from noisykmeans.deconvolution import KernelDeconvolution
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.selection.candidates import task_limits
-from noisykmeans.spectrum import transform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.selection.base import Task
-    from noisykmeans.spectrum import Spectrum
 
     Array = NDArray[np.float64]
 
@@ -41,20 +39,15 @@ class Trial:
 
     def centers(self, transfer: NDArray[np.complex128]) -> Array:
         """Return the centers of the projected estimate with that transfer function."""
-        density = plan_of(self.task).apply(self.spectrum, transfer).projected()
+        density = plan_of(self.task).apply(self.task.spectrum, transfer).projected()
         return lloyd_from_best(density, self.starts, max_iter=100, tol=1e-2).centers
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The transform of the histogram."""
-        return transform(self.task.histogram)
 
     @cached_property
     def starts(self) -> list[Array]:
         """Centers drawn from the observations, and from the estimate with the largest bandwidth."""
         task = self.task
         _, widest = task_limits(task)
-        smooth = plan_of(task).density(self.spectrum, tuple(widest.tolist())).projected()
+        smooth = plan_of(task).density(task.spectrum, tuple(widest.tolist())).projected()
         rng = np.random.RandomState(task.seed)
         return [
             seeding.plus_plus(measure, self.n_clusters, rng)
@@ -75,4 +68,4 @@ class Trial:
 
 def plan_of(task: Task) -> KernelDeconvolution:
     """Return the kernel estimator of a task."""
-    return KernelDeconvolution(task.histogram.grid, task.noise, task.window)
+    return KernelDeconvolution(task.groups.grid, task.noise, task.window)
