@@ -149,7 +149,7 @@ def test_default_fit_is_a_hundred_times_faster_than_extreme_deconvolution():
 
 
 @pytest.mark.timing
-@pytest.mark.xfail(reason="see docs/performance.md: two to four times as long", strict=False)
+@pytest.mark.xfail(reason="see docs/performance.md: two to three times as long", strict=False)
 def test_fit_of_100_points_takes_no_longer_than_k_means():
     X = clusters(100)
     ours = shortest(lambda: given(init=CENTERS).fit(X), 300)
