@@ -149,7 +149,7 @@ def test_default_fit_is_a_hundred_times_faster_than_extreme_deconvolution():
 
 
 @pytest.mark.timing
-@pytest.mark.xfail(reason="see docs/performance.md: two to four times as long", strict=False)
+@pytest.mark.xfail(reason="see docs/performance.md: two to three times as long", strict=False)
 def test_fit_of_100_points_takes_no_longer_than_k_means():
     X = clusters(100)
     ours = shortest(lambda: given(init=CENTERS).fit(X), 300)
@@ -183,7 +183,7 @@ def test_memory_does_not_grow_with_the_sample():
 
 
 @pytest.mark.timing
-@pytest.mark.xfail(reason="see docs/performance.md: about 16 times", strict=False)
+@pytest.mark.xfail(reason="see docs/performance.md: about 18 times", strict=False)
 def test_sweep_on_three_axes_takes_at_most_six_sums_of_the_density():
     rng = np.random.default_rng(0)
     density = Density(Grid((0.0,) * 3, (1.0,) * 3, (64,) * 3), rng.random((64,) * 3))

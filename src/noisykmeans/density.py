@@ -121,8 +121,16 @@ class Density(Measure):
 
     def support(self) -> tuple[Array, Array]:
         """Return the nodes where the density is positive, and their masses."""
+        return self._support
+
+    @cached_property
+    def _support(self) -> tuple[Array, Array]:
         positive = self.values.ravel() > 0
-        return self.grid.points[positive], self.values.ravel()[positive] * self.grid.cell_volume
+        points, masses = self.grid.points[positive], self.values.ravel()[positive]
+        masses *= self.grid.cell_volume
+        for array in (points, masses):  # many starts are drawn from the same ones
+            array.setflags(write=False)
+        return points, masses
 
     def __call__(self, X: ArrayLike) -> Array:
         """Values at points of shape (n, d), linear between nodes, 0 beyond the grid."""
