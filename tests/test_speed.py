@@ -103,7 +103,7 @@ def large():
     return clusters(10**7)
 
 
-@pytest.mark.timing
+@pytest.mark.target
 def test_fit_with_a_bandwidth_takes_at_most_ten_sums_and_a_twelfth_of_k_means(large):
     given().fit(large[:1000])
     total, ours = shortest(large.sum), shortest(lambda: given().fit(large))
@@ -118,7 +118,7 @@ def test_fit_with_a_bandwidth_adds_less_than_50_mb_and_the_labels():
     assert added - 4 * 10**7 / 2**20 < 50
 
 
-@pytest.mark.timing
+@pytest.mark.target
 def test_binning_takes_at_most_five_sums(large):
     low, high = large.min(axis=0), large.max(axis=0)
     grid = Grid(tuple(low), tuple((high - low) / 255 * (1 + 1e-12)), (256, 256))
@@ -148,8 +148,7 @@ def test_default_fit_is_a_hundred_times_faster_than_extreme_deconvolution():
     assert theirs >= 100 * ours, f"{theirs / ours:.0f} times"
 
 
-@pytest.mark.timing
-@pytest.mark.xfail(reason="see docs/performance.md: two to three times as long", strict=False)
+@pytest.mark.target
 def test_fit_of_100_points_takes_no_longer_than_k_means():
     X = clusters(100)
     ours = shortest(lambda: given(init=CENTERS).fit(X), 300)
@@ -182,8 +181,7 @@ def test_memory_does_not_grow_with_the_sample():
     assert abs(added[1] - added[0]) < 25, added
 
 
-@pytest.mark.timing
-@pytest.mark.xfail(reason="see docs/performance.md: about 18 times", strict=False)
+@pytest.mark.target
 def test_sweep_on_three_axes_takes_at_most_six_sums_of_the_density():
     rng = np.random.default_rng(0)
     density = Density(Grid((0.0,) * 3, (1.0,) * 3, (64,) * 3), rng.random((64,) * 3))
