@@ -250,7 +250,7 @@ SETTINGS = {
             Setting(
                 "two readings" + ", law told" * told,
                 clusters(PAIR, normal),
-                datasets.mod1_noise(9),
+                datasets.mod1_noise(18),  # the mean of two has the errors of Mod1(9)
                 300,
                 2,
                 readings=2,

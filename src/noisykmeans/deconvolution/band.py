@@ -98,8 +98,9 @@ def _check(noise: Noise, window: Window, bandwidth: tuple[float, ...]) -> None:
         if usable > value:
             raise ValueError(
                 f"bandwidth {value:.6g} on axis {axis} is too small: 1/phi_eta overflows there for "
-                f"{noise!r} (it exceeds {LARGEST_GAIN:g} or has a pole); the smallest usable "
-                f"bandwidth on this axis is {usable * 1.0001:.6g}; deconvolution='em' needs none"
+                f"{noise!r} (it exceeds {LARGEST_GAIN:g} or has a pole): use deconvolution='em', "
+                f"which divides by nothing, or a larger bandwidth; the smallest usable "
+                f"bandwidth on this axis is {usable * 1.0001:.6g}"
             )
     if d == 1:
         return
