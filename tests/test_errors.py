@@ -167,7 +167,7 @@ def test_constant_feature_needs_no_error():
     assert (model.cluster_centers_[:, 2] == 7).all()
 
 
-@pytest.mark.timing
+@pytest.mark.target
 def test_a_million_covariances_cost_at_most_six_times_one_law():
     Z, S = noisy_sample(1_000_000)
     law = Gaussian.from_covariance(S.mean(axis=0))

@@ -850,6 +850,12 @@ def test_errors_wider_than_the_data_are_told(blobs):
         noisy_kmeans(noise=noise.Gaussian((0.1, 30.0)), bandwidth="auto").fit(blobs)
 
 
+def test_observation_that_stretches_the_grid_too_far_is_told(blobs):
+    far = np.r_[blobs, [[1e6, 0.0]]]
+    with pytest.warns(UserWarning, match="along axis 0, lies within .* leave them out"):
+        noisy_kmeans(bandwidth="auto").fit(far)
+
+
 def test_uniform_errors_need_no_bandwidth_although_their_transform_vanishes():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2)) + [[5, 0]] * (np.arange(300) % 2)[:, None]

@@ -5,6 +5,7 @@ A method knows which grid it needs, and makes of a task (histogram, law of error
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["ByKernel", "ByLikelihood", "Estimate", "Method", "kernel_spacing"]
 
 SMALLEST_RESOLUTION = 8
+_LOOKED_AT = 100_000  # observations, for quartiles
 
 # Along each axis, by the number of axes: nodes over the data's range, nodes within the mean
 # deviation from the mean (outliers widen the range, not the clusters), and the most nodes.
@@ -186,6 +188,7 @@ class ByLikelihood(Method):
         wanted = np.maximum(fine, width / most)
         while (coarse := np.flatnonzero(2 * np.array(histogram.grid.spacing) <= wanted)).size:
             histogram = histogram.coarser(coarse.tolist())
+        _warn_of_far_ones(sample, histogram)
         return histogram
 
     def estimate(self, task: Task) -> Estimate:
@@ -223,6 +226,21 @@ def _binned(sample: Observations, noise: Noise, spacing: Array) -> Histogram:
     # Errors that are not centred have moved the observations away from the clean points.
     box = np.concatenate([sample.bounds, sample.bounds - noise.mean(len(spacing))])
     return fill(Grid.covering(box, spacing), sample.X, sample.weights)
+
+
+def _warn_of_far_ones(sample: Observations, histogram: Histogram) -> None:
+    """Warn where a few observations stretch the grid so that it does not resolve the others."""
+    some = sample.X[:: max(len(sample.X) // _LOOKED_AT, 1)]
+    low, high = np.quantile(some, [0.25, 0.75], axis=0)
+    spacing = np.array(histogram.grid.spacing)
+    for axis in np.flatnonzero((high > low) & (spacing > (high - low) / 2)):
+        warnings.warn(
+            f"the middle half of the observations, from {low[axis]:.4g} to {high[axis]:.4g} along "
+            f"axis {axis}, lies within {spacing[axis]:.4g}, the distance of two nodes: a few that "
+            f"are far away stretch the grid; leave them out, or raise resolution",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _width(sample: Observations) -> Array:
