@@ -58,3 +58,17 @@ def test_other_choices_are_ones_that_the_command_knows_and_the_page_lists():
         given = main.commands["reproduce"].make_context("reproduce", ["all", *options]).params
         assert (given == defaults) == (words == "as above")
         assert f"| {words} | " in PAGE
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_what_a_page_links_to_exists(page):
+    for target in re.findall(r"\]\(([^)h#][^)#]*)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).is_file(), target
+
+
+def test_page_on_accuracy_has_its_tables():
+    page = (DOCS / "accuracy.md").read_text(encoding="utf-8")
+    for name in ("peers", "rules"):
+        table = page.split(f"<!-- begin: {name} -->")[1].split(f"<!-- end: {name} -->")[0]
+        assert table.count("\n| ") > 30
+        assert "default (100)" in table
