@@ -36,6 +36,11 @@ def kmeans(points: Array, problem: Problem) -> Array:
     return plain.fit(points).cluster_centers_
 
 
+def true_centers(problem: Problem) -> Array:
+    """Return the means of the clusters of fresh clean points, which nobody knows."""
+    return problem.centers
+
+
 def gaussian_mixture(problem: Problem) -> Array:
     """Return the means of a Gaussian mixture of the observations, which ignores the errors."""
     mixture = GaussianMixture(problem.n_clusters, n_init=3, random_state=problem.seed)
@@ -48,7 +53,8 @@ def extreme_deconvolution(problem: Problem) -> Array:
     """Return the means of astroML's XDGMM, a Gaussian mixture of the clean points."""
     from astroML.density_estimation import XDGMM  # noqa: PLC0415  a peer, not a dependency
 
-    errors = np.repeat(problem.noise.covariance_matrix(2)[None], len(problem.Z), 0)
+    S = problem.noise.covariance_matrix(problem.Z.shape[1])
+    errors = np.repeat(S[None], len(problem.Z), 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return XDGMM(problem.n_clusters, random_state=problem.seed).fit(problem.Z, errors).mu
@@ -59,7 +65,9 @@ def moment_correction(problem: Problem) -> Array:
     mean, S = problem.Z.mean(axis=0), np.cov(problem.Z.T)
     values, axes = np.linalg.eigh(S)
     root, inverse = (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
-    shares, turned = np.linalg.eigh(inverse @ problem.noise.covariance_matrix(2) @ inverse)
+    shares, turned = np.linalg.eigh(
+        inverse @ problem.noise.covariance_matrix(problem.Z.shape[1]) @ inverse
+    )
     shrink = root @ (turned * np.sqrt(np.clip(1 - shares, 0.01, 1))) @ turned.T @ inverse
     return kmeans(mean + (problem.Z - mean) @ shrink.T, problem)
 
@@ -83,6 +91,7 @@ def oracle(problem: Problem) -> Array:
 
 METHODS: dict[str, Method] = {
     "k-means on clean X": kmeans_clean,
+    "true centers": true_centers,
     "k-means on Z": kmeans_observed,
     "Gaussian mixture on Z": gaussian_mixture,
     "extreme deconvolution": extreme_deconvolution,

@@ -33,7 +33,9 @@ __all__ = ["Bumps", "Family", "Sample", "State", "clean_covariance", "round_vari
 
 _FIRST_STEPS = 15  # of each start, before only the best goes on
 _STEPS = 200
+_PASSES = 10  # over a large sample, from where a part of it has led to
 _GAIN = 1e-6  # of log-likelihood an observation, below which the steps end
+_ROWS = 2**13  # whitened at a time: few enough to stay in the cache
 _JITTER = 1e-9  # share of the observations' covariance that keeps a vanishing one invertible
 
 
@@ -115,6 +117,8 @@ class Sample:
         The covariance of the observations, and that of their errors.
     mean : array of shape (d,)
         The mean of the clean points: that of the observations less that of the errors.
+    origin : array of shape (d,) or 0
+        What is still to be taken off the points, where they are too many to be copied.
     """
 
     points: Array
@@ -122,6 +126,7 @@ class Sample:
     covariance: Array
     errors: Array
     mean: Array
+    origin: Array | float = 0.0
 
     @classmethod
     def of(cls, histogram: Histogram, noise: Noise) -> Sample:
@@ -148,6 +153,10 @@ class Sample:
         first = [self._run(family, state, _FIRST_STEPS) for state in starts]
         return self._run(family, max(first, key=lambda state: state.log_likelihood), _STEPS)
 
+    def polished(self, family: Family, state: State) -> State:
+        """Take the last few steps to the maximum of the likelihood."""
+        return self._run(family, state, _PASSES)
+
     def bumps(self, family: Family, state: State) -> Bumps:
         """Return the mixture of a state."""
         shares = np.exp(_log_shares(family, state))
@@ -169,13 +178,30 @@ class Sample:
         root = np.linalg.cholesky(observed)
         whiten = np.linalg.inv(root)
         means = np.ascontiguousarray(state.means @ whiten.T)
-        masses, moments = np.empty(len(means)), np.empty_like(means)
-        log_likelihood = _kernels.mixture.bump_moments(
-            self.points @ whiten.T, self.weights, means, _log_shares(family, state), masses, moments
-        )
+        masses, moments, log_likelihood = self._expected(whiten, means, _log_shares(family, state))
         masses = np.maximum(masses, 1e-300)  # of a bump that nothing supports any more
         log_likelihood -= np.log(np.diag(root)).sum()
         return State(masses, (moments / masses[:, None]) @ root.T, log_likelihood)
+
+    def _expected(self, whiten: Array, means: Array, shares: Array) -> tuple[Array, Array, float]:
+        """Return masses, whitened moments and log-likelihood, in one pass over the points."""
+
+        def block(rows: slice) -> tuple[Array, Array, float]:
+            masses, moments, total = np.zeros(len(means)), np.zeros_like(means), 0.0
+            for start in range(rows.start, rows.stop, _ROWS):
+                some = slice(start, min(start + _ROWS, rows.stop))
+                white = (self.points[some] - self.origin) @ whiten.T
+                mass, moment = np.empty(len(means)), np.empty_like(means)
+                total += _kernels.mixture.bump_moments(
+                    white, self.weights[some], means, shares, mass, moment
+                )
+                masses += mass
+                moments += moment
+            return masses, moments, total
+
+        parts = list(_kernels.threads.map_blocks(block, len(self.points)))
+        masses, moments, totals = zip(*parts, strict=True)
+        return np.sum(masses, axis=0), np.sum(moments, axis=0), float(sum(totals))
 
     def _clean(self, family: Family, state: State) -> Array:
         """Return the best covariance C of a bump: that within the bumps, less the errors."""

@@ -15,6 +15,7 @@ from noisykmeans.measure import standard_deviation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noisykmeans.deconvolution.guess import Guess
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.windows import Window
@@ -44,6 +45,8 @@ class Task:
         The observations themselves, None where only the histogram is there.
     weights : array of shape (n,) or None
         Their weights, 1 each if None.
+    guess : Guess or None
+        Where maximum likelihood begins, if that is known already.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Task:
     seed: int = 0
     points: Array | None = None
     weights: Array | None = None
+    guess: Guess | None = None
 
     @property
     def n(self) -> float:
