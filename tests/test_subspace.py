@@ -1,4 +1,8 @@
 import itertools
+import os
+import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -280,3 +284,44 @@ def test_density_of_many_features_is_refused():
     _, Z, _, _, law = data()
     with pytest.raises(ValueError, match="X has 6 features that vary, and the density of at most"):
         DeconvolvedDensity(law).fit(Z)
+
+
+@pytest.fixture(scope="module")
+def million():
+    _, Z, _, _, law = data(d=10, k=3, n=1_000_000)
+    return Z, law
+
+
+@pytest.mark.timing
+def test_a_million_rows_take_at_most_four_times_as_long_as_k_means(million):
+    Z, law = million
+    NoisyKMeans(3, noise=law, random_state=0).fit(Z[:1000])  # compiles
+    start = time.perf_counter()
+    NoisyKMeans(3, noise=law, random_state=0).fit(Z)
+    middle = time.perf_counter()
+    KMeans(3, n_init=10, random_state=0).fit(Z)
+    assert middle - start < 4 * (time.perf_counter() - middle)
+
+
+@pytest.mark.timing
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_a_million_rows_take_less_memory_than_twice_their_own(million):
+    Z, law = million
+    NoisyKMeans(3, noise=law, random_state=0).fit(Z[:1000])
+    before, most, done = resident(), [0], threading.Event()
+
+    def watch():
+        while not done.wait(0.003):
+            most[0] = max(most[0], resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    NoisyKMeans(3, noise=law, random_state=0).fit(Z)
+    done.set()
+    watcher.join()
+    assert 0 < most[0] - before < 2 * Z.nbytes
+
+
+def resident():
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

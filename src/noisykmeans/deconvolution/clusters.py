@@ -33,6 +33,7 @@ _MOST_ROWS = 2**13  # on which starts and families are tried
 _STARTS = 8
 _ATOMS = 2**13
 _FEWEST_ATOMS = 128  # for one bump
+_ROWS = 2**13  # centred at a time
 _DETAIL = 0.25
 _RIDGE = 1e-12
 _FAMILIES = (
@@ -157,8 +158,12 @@ def _whole(X: Array, weights: Array, noise: Noise) -> Sample:
     mean = sum(_kernels.threads.map_blocks(lambda rows: share[rows] @ X[rows], len(X)))
 
     def products(rows: slice) -> Array:
-        u = X[rows] - mean
-        return (u * share[rows, None]).T @ u
+        total = np.zeros((d, d))
+        for start in range(rows.start, rows.stop, _ROWS):
+            some = slice(start, min(start + _ROWS, rows.stop))
+            u = X[some] - mean
+            total += (u * share[some, None]).T @ u
+        return total
 
     covariance = sum(_kernels.threads.map_blocks(products, len(X)))
     # A combination of features that does not vary must not make it singular.

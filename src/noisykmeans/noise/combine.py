@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Independent", "Projected", "Sum", "add"]
 
-_FREQUENCIES = 2**15
+_FREQUENCIES = 2**15  # at a time
 
 
 class Independent(Noise):
@@ -181,7 +181,9 @@ class Projected(Noise):
         # The original law may have many axes: some frequencies at a time.
         flat = t.reshape(-1, t.shape[-1])
         phi = [
-            self._law.characteristic_function(flat[start : start + _FREQUENCIES] @ self._matrix)
+            self._law.characteristic_function(
+                np.einsum("nr,rd->nd", flat[start : start + _FREQUENCIES], self._matrix)
+            )
             for start in range(0, max(len(flat), 1), _FREQUENCIES)
         ]
         return np.concatenate(phi).reshape(t.shape[:-1])
