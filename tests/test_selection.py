@@ -252,9 +252,9 @@ def test_integer_weights_are_repetitions_for_renoising():
     _, task = task_of(law, n=60)
     weights = np.arange(60) % 3 + 1.0
     repeated = np.repeat(task.points, weights.astype(int), axis=0)
-    histogram = fill(task.histogram.grid, repeated)
-    weighted = replace(task, histogram=histogram, weights=weights)
-    rows = replace(task, histogram=histogram, points=repeated)
+    groups = Groups.of(fill(task.histogram.grid, repeated), law)
+    weighted = replace(task, groups=groups, weights=weights)
+    rows = replace(task, groups=groups, points=repeated)
     both = [selection.Renoise(3).choose(t).bandwidth for t in (weighted, rows)]
     np.testing.assert_allclose(both[0], both[1])
 

@@ -146,8 +146,12 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             scale = standard_deviation(sample.X, sample.each_weight)
             labels, kinds = errors.kinds(noise, sample.each_weight, scale)
             law = law_of_all(kinds, np.bincount(labels, sample.weights), len(axes)) or noise
-            grid = method.histogram(sample, law, nodes).grid
-            groups = Groups.fill(grid, sample.X, sample.each_weight, labels, kinds)
+            histogram = method.histogram(sample, law, nodes)
+            if len(kinds) == 1:
+                groups = Groups.of(histogram, law)
+            else:
+                grid, weights = histogram.grid, sample.each_weight
+                groups = Groups.fill(grid, sample.X, weights, labels, kinds)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
