@@ -34,9 +34,10 @@ def covariances(problem: Problem) -> Array:
     """Return the covariance of each observation's errors, huge where a coordinate is missing."""
     S = problem.covariances
     if S is None:
-        S = np.repeat(problem.noise.covariance_matrix(2)[None], len(problem.Z), 0)
+        law = problem.noise.covariance_matrix(problem.Z.shape[1])
+        S = np.repeat(law[None], len(problem.Z), 0)
     missing = np.isnan(problem.Z)
-    return S + 1e6 * missing[:, :, None] * np.eye(2)
+    return S + 1e6 * missing[:, :, None] * np.eye(problem.Z.shape[1])
 
 
 def kmeans_clean(problem: Problem) -> Array:
@@ -48,6 +49,11 @@ def kmeans(points: Array, problem: Problem) -> Array:
     """Return the centers of scikit-learn's k-means, k-means++ with 10 starts."""
     plain = KMeans(problem.n_clusters, n_init=10, random_state=problem.seed)
     return plain.fit(points).cluster_centers_
+
+
+def true_centers(problem: Problem) -> Array:
+    """Return the means of the clusters of fresh clean points, which nobody knows."""
+    return problem.centers
 
 
 def gaussian_mixture(problem: Problem) -> Array:
@@ -74,7 +80,9 @@ def moment_correction(problem: Problem) -> Array:
     mean, S = Z.mean(axis=0), np.cov(Z.T)
     values, axes = np.linalg.eigh(S)
     root, inverse = (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
-    shares, turned = np.linalg.eigh(inverse @ problem.noise.covariance_matrix(2) @ inverse)
+    shares, turned = np.linalg.eigh(
+        inverse @ problem.noise.covariance_matrix(problem.Z.shape[1]) @ inverse
+    )
     shrink = root @ (turned * np.sqrt(np.clip(1 - shares, 0.01, 1))) @ turned.T @ inverse
     return kmeans(mean + (Z - mean) @ shrink.T, problem)
 
@@ -103,6 +111,7 @@ def oracle(problem: Problem) -> Array:
 
 METHODS: dict[str, Method] = {
     "k-means on clean X": kmeans_clean,
+    "true centers": true_centers,
     "k-means on Z": kmeans_observed,
     "Gaussian mixture on Z": gaussian_mixture,
     "extreme deconvolution": extreme_deconvolution,

@@ -17,6 +17,7 @@ from noisykmeans import datasets, noise
 
 Array = np.ndarray[Any, Any]
 Sampler = Callable[[int, np.random.Generator], tuple[Array, Array]]
+Shape = Callable[[np.random.Generator, tuple[int, int]], Array]
 
 FRESH = 20_000  # clean points on which centers are judged
 TUNING = 1_000  # clean points for the oracle
@@ -27,8 +28,9 @@ class Problem:
     """One data set: clean points and their clusters, observations, and fresh clean points.
 
     Those of ``fresh`` judge centers; those of ``tuning`` are for the paper's way of tuning.
-    ``noise`` is the law of errors as the methods are told; ``covariances`` are those of Gaussian
-    errors of each observation, instead. Missing coordinates of Z are NaN.
+    ``centers`` are the means of the fresh points' clusters. ``noise`` is the law of errors as the
+    methods are told; ``covariances`` are those of Gaussian errors of each observation, instead.
+    Missing coordinates of Z are NaN.
     """
 
     X: Array
@@ -36,6 +38,7 @@ class Problem:
     y: Array
     fresh: Array
     tuning: Array
+    centers: Array
     noise: noise.Noise
     n_clusters: int
     seed: int
@@ -95,9 +98,12 @@ class Setting:
             Z = X + gaussian(covariances, rng)
         if self.missing:
             Z[rng.random(Z.shape) < self.missing] = np.nan
-        fresh, _ = self.sampler(FRESH, rng)
+        fresh, which = self.sampler(FRESH, rng)
+        centers = np.array([fresh[which == j].mean(axis=0) for j in np.unique(which)])
         tuning, _ = self.sampler(TUNING, rng)
-        return Problem(X, Z, y, fresh, tuning, law, self.n_clusters, replicate, covariances)
+        return Problem(
+            X, Z, y, fresh, tuning, centers, law, self.n_clusters, replicate, covariances
+        )
 
 
 def gaussian(covariances: Array, rng: np.random.Generator) -> Array:
@@ -151,15 +157,16 @@ def paper(make: Callable[..., tuple[Array, Array, Array]], u: float) -> Sampler:
 
 
 def clusters(
-    means: list[tuple[float, float]],
-    shape: Callable[[np.random.Generator, tuple[int, int]], Array],
+    means: list[tuple[float, ...]] | Array,
+    shape: Shape,
     shares: list[float] | None = None,
 ) -> Sampler:
     """Return the law of shifted copies of one shape, evenly shared unless shares are given."""
+    centers = np.array(means)
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        y = rng.choice(len(means), size=n, p=shares)
-        return np.array(means)[y] + shape(rng, (n, 2)), y
+        y = rng.choice(len(centers), size=n, p=shares)
+        return centers[y] + shape(rng, (n, centers.shape[1])), y
 
     return draw
 
@@ -190,8 +197,42 @@ def ring(rng: np.random.Generator, size: tuple[int, int]) -> Array:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
+def many_axes(  # noqa: PLR0913  a law and a size are five numbers and a shape
+    d: int, k: int, n: int, *, shape: Shape = normal, laplace: bool = False, turned: bool = False
+) -> Setting:
+    """Return k clusters in d dimensions, and errors that are large where the clusters are not.
+
+    The clusters lie at ``5 e_j`` and at 0. The variance of the errors is 0.5 on the first
+    ``k - 1`` axes and 9 on the others; all may be turned by one rotation.
+    """
+    means = np.vstack([5 * np.eye(k - 1, d), np.zeros(d)])
+    variance = np.where(np.arange(d) < k - 1, 0.5, 9.0)
+    law: noise.Noise = (
+        noise.Laplace(np.sqrt(variance / 2)) if laplace else noise.Gaussian(np.sqrt(variance))
+    )
+    sampler = clusters(means, shape)
+    words = [f"d = {d}, k = {k}, n = {n}"]
+    words += [shape.__name__] * (shape is not normal) + ["Laplace"] * laplace
+    if turned:
+        axes = np.linalg.qr(np.random.default_rng(d).standard_normal((d, d)))[0]
+        law, sampler = law.project(axes), turned_by(axes, sampler)
+        words.append("rotated")
+    return Setting(", ".join(words), sampler, law, n, k)
+
+
+def turned_by(axes: Array, sampler: Sampler) -> Sampler:
+    """Return the law of clean points after a rotation."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        X, y = sampler(n, rng)
+        return X @ axes.T, y
+
+    return draw
+
+
 PAIR = [(0.0, 0.0), (5.0, 0.0)]
 TRIANGLE = [(0.0, 0.0), (5.0, 0.0), (2.5, 4.5)]
+SIZES = [(10, 2, 500), (10, 3, 1000), (20, 2, 2000), (20, 6, 5000), (30, 10, 10000)]
 DICE = [(0.0, 0.0), (7.0, 0.0), (0.0, 7.0), (7.0, 7.0), (14.0, 3.5)]
 
 SETTINGS = {
@@ -266,5 +307,12 @@ SETTINGS = {
             3,
             missing=0.2,
         ),
+        *(
+            many_axes(*size, laplace=laplace, turned=turned)
+            for size in SIZES
+            for laplace in (False, True)
+            for turned in (False, True)
+        ),
+        *(many_axes(*size, shape=shape) for size in SIZES for shape in (exponential, square)),
     )
 }

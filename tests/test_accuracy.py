@@ -70,3 +70,37 @@ def test_default_is_right_without_tuning(setting):
         assert ratio <= largest_ratio
         assert failures <= most
         assert risk <= largest_risk
+
+
+MANY_AXES = {  # how much larger the mean risk may be than that of the true centers
+    f"{size}{law}": margin
+    for size, margin in {
+        "d = 10, k = 2, n = 500": 0.004,
+        "d = 10, k = 3, n = 1000": 0.004,
+        "d = 20, k = 2, n = 2000": 0.004,
+        "d = 20, k = 6, n = 5000": 0.01,
+        "d = 30, k = 10, n = 10000": 0.01,
+    }.items()
+    for law in ("", ", rotated", ", Laplace", ", Laplace, rotated")
+}
+
+
+def risks(path, setting, replicate):
+    """The risk of the default, and that of the true centers."""
+    sys.path.insert(0, path)
+    from settings import SETTINGS  # noqa: PLC0415  of the benchmarks
+
+    problem = SETTINGS[setting].problem(replicate)
+    model = NoisyKMeans(problem.n_clusters, noise=problem.noise, random_state=problem.seed)
+    centers = model.fit(problem.Z).cluster_centers_
+    return [clustering_risk(c, problem.X, problem.y) for c in (centers, problem.centers)]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("setting", MANY_AXES)
+def test_default_comes_close_to_the_true_centers_in_any_dimension(setting):
+    jobs = (joblib.delayed(risks)(str(BENCHMARKS), setting, i) for i in range(50))
+    runs = np.array(joblib.Parallel(-1, inner_max_num_threads=1)(jobs))
+    assert (runs[:, 0] <= 0.2).all()
+    risk, true = runs.mean(axis=0)
+    assert risk <= true + MANY_AXES[setting]

@@ -9,7 +9,8 @@ from scipy import stats
 import reference
 from noisykmeans import _kernels
 from noisykmeans.deconvolution import Blur, EMDeconvolution, first_guess
-from noisykmeans.deconvolution.bumps import Family, Sample, clean_covariance, round_variance
+from noisykmeans.deconvolution.bumps import Family, Sample
+from noisykmeans.deconvolution.covariance import clean_covariance, round_variance
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups

@@ -20,7 +20,7 @@ from noisykmeans.deconvolution import (
     first_guess,
 )
 from noisykmeans.deconvolution.band import check_bandwidth
-from noisykmeans.grid import MARGIN, Grid
+from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
 from noisykmeans.histogram import fill
 from noisykmeans.measure import standard_deviation
 from noisykmeans.selection import Fixed
@@ -104,6 +104,11 @@ class Method(ABC):
         del noise, varies
         return self
 
+    def in_span(self, n_axes: int) -> Method:
+        """Return the method for that many axes of the centers' span, or raise where it has none."""
+        del n_axes
+        return self
+
 
 @dataclass(frozen=True)
 class ByKernel(Method):
@@ -159,6 +164,17 @@ class ByKernel(Method):
         check_bandwidth(noise, self.window, np.where(varies, given, np.inf).tolist())
         return replace(self, rule=Fixed(tuple(given[varies].tolist())))
 
+    def in_span(self, n_axes: int) -> Method:
+        """Keep a given bandwidth where it is the same along every axis."""
+        if not isinstance(self.rule, Fixed):
+            return self
+        if len(set(self.rule.values)) > 1:
+            raise ValueError(
+                f"bandwidth must be one number where more than {MAX_DIMENSION} features vary, as "
+                f"the density is that on the span of the centers; got {self.rule.values}"
+            )
+        return replace(self, rule=Fixed(self.rule.values[:1] * n_axes))
+
 
 @dataclass(frozen=True)
 class ByLikelihood(Method):
@@ -196,7 +212,9 @@ class ByLikelihood(Method):
         if task.n_clusters is None:
             raise ValueError("maximum likelihood starts from a guess of n_clusters bumps; got None")
         rng = np.random.RandomState(task.seed)
-        guess = first_guess(task.groups, task.n_clusters, task.effective_n, rng)
+        guess = task.guess
+        if guess is None:
+            guess = first_guess(task.groups, task.n_clusters, task.effective_n, rng)
         n_steps = self.rule.choose_steps(task)
         steps = EMDeconvolution(task.groups, guess.detail).steps(guess.density)
         density = next(islice(steps, n_steps, None))

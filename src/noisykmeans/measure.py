@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Measure", "WeightedPoints", "distinct", "smallest_mass", "standard_deviation"]
 
 
+_ROWS = 2**12  # at a time, to stay in the cache
+
+
 class Measure(ABC):
     """A finite measure ``mu`` on R^d, seen through the cells of centers.
 
@@ -134,9 +137,21 @@ class WeightedPoints(Measure):
         """Masses and first moments of the points closest to each center."""
         centers = np.asarray(centers, dtype=np.float64)
         members = np.zeros((len(centers), len(self.X)))
-        closest = ((self.X[:, None, :] - centers) ** 2).sum(axis=-1).argmin(axis=1)
+        closest = _closest(self.X, centers)
         members[closest, np.arange(len(self.X))] = self.weights
         return members.sum(axis=1), members @ self.X
+
+
+def _closest(X: Array, centers: Array) -> NDArray[np.intp]:
+    """Return the closest center of each point: that of the smallest ``|c|^2 - 2 <x, c>``."""
+    middle = centers[0]  # far from the origin the difference would cancel
+    c = centers - middle
+    squares = np.square(c).sum(axis=1)
+    closest = np.empty(len(X), dtype=np.intp)
+    for start in range(0, len(X), _ROWS):
+        rows = slice(start, start + _ROWS)
+        closest[rows] = (squares - 2 * (X[rows] - middle) @ c.T).argmin(axis=1)
+    return closest
 
 
 def smallest_mass(total: float) -> float:

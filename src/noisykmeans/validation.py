@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
 from noisykmeans.grid import MAX_DIMENSION
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["all_equal", "check_outside", "check_weights", "varying_features", "warn_of_noise"]
+__all__ = [
+    "all_equal",
+    "check_on_grid",
+    "check_outside",
+    "check_weights",
+    "varying_features",
+    "warn_of_equal_centers",
+    "warn_of_noise",
+]
 
 LARGEST_OUTSIDE = 0.05  # share of the mass that may lie beyond a given grid
 NARROWEST, WIDEST = 1e-100, 1e100  # ranges of a feature whose powers neither vanish nor overflow
@@ -42,15 +51,10 @@ def check_weights(sample_weight: ArrayLike, X: Array) -> Array:
 
 
 def varying_features(X: Array, low: Array, high: Array) -> NDArray[np.intp]:
-    """Return the features that are not constant, or raise where a grid cannot hold them."""
+    """Return the features that are not constant, or raise where one cannot be computed with."""
     axes = np.flatnonzero(high > low)
     if not len(axes):
         raise ValueError(f"{all_equal(X, low)}: there is nothing to deconvolve; use noise=None")
-    if len(axes) > MAX_DIMENSION:
-        raise ValueError(
-            f"X has {len(axes)} features that vary, and with noise at most {MAX_DIMENSION} are "
-            f"supported: choose or project on fewer features"
-        )
     with np.errstate(over="ignore"):
         width = high - low
     for axis in axes:
@@ -60,6 +64,24 @@ def varying_features(X: Array, low: Array, high: Array) -> NDArray[np.intp]:
                 f"beyond what can be computed with: change the unit of that feature"
             )
     return axes
+
+
+def check_on_grid(axes: NDArray[np.intp], *, alike: bool) -> None:
+    """Raise where a grid cannot hold the features that vary.
+
+    Errors that are alike need none, where only centers are wanted.
+    """
+    if len(axes) > MAX_DIMENSION and not alike:
+        raise ValueError(
+            f"X has {len(axes)} features that vary, and where more than {MAX_DIMENSION} do, errors "
+            f"of each observation, missing coordinates and laws of infinite variance are not "
+            f"supported yet: choose or project on at most {MAX_DIMENSION} features"
+        )
+    if len(axes) > MAX_DIMENSION:
+        raise ValueError(
+            f"X has {len(axes)} features that vary, and the density of at most {MAX_DIMENSION} can "
+            f"be estimated on a grid: choose or project on fewer features"
+        )
 
 
 def all_equal(X: Array, value: Array) -> str:
@@ -82,6 +104,18 @@ def check_outside(histogram: Histogram, stacklevel: int) -> None:
             f"histogram on a grid that covers the data"
         )
     warnings.warn(f"{message} and is left out", UserWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_equal_centers(centers: Array) -> None:
+    """Warn where some centers are the same, as k-means does."""
+    different = len(np.unique(centers, axis=0))
+    if different < len(centers):
+        warnings.warn(
+            f"Number of distinct centers ({different}) found smaller than n_clusters "
+            f"({len(centers)}): without their errors the observations may be that few points",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of_noise(noise: Noise, scale: Array, n: float, axes: NDArray[np.intp]) -> None:

@@ -14,28 +14,29 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from noisykmeans import _kernels, seeding
+from noisykmeans.deconvolution.covariance import JITTER, clean_covariance, round_variance
 from noisykmeans.density import Density
 from noisykmeans.measure import WeightedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from noisykmeans.grid import Grid
     from noisykmeans.groups import Groups
 
     Array = NDArray[np.float64]
 
-__all__ = ["Bumps", "Family", "Sample", "State", "clean_covariance", "round_variance"]
+__all__ = ["Bumps", "Family", "Sample", "State"]
 
 _FIRST_STEPS = 15  # of each start, before only the best goes on
 _STEPS = 200
+_PASSES = 10  # over a large sample, from where a part of it has led to
 _GAIN = 1e-6  # of log-likelihood an observation, below which the steps end
-_JITTER = 1e-9  # share of the observations' covariance that keeps a vanishing one invertible
+_ROWS = 2**13  # whitened at a time: few enough to stay in the cache
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ class Sample:
         The covariance of the errors of each part.
     mean : array of shape (d,)
         The mean of the clean points: that of the observations less that of the errors.
+    origin : array of shape (d,) or 0
+        What is still to be taken off the points, where they are too many to be copied.
     """
 
     points: Array
@@ -147,6 +150,7 @@ class Sample:
     observed: NDArray[np.bool_]
     errors: Array
     mean: Array
+    origin: Array | float = 0.0
 
     @classmethod
     def of(cls, groups: Groups) -> Sample:
@@ -190,8 +194,17 @@ class Sample:
     @cached_property
     def _squares(self) -> Array:
         """The sum of weights times squares over each part, of shape (g, d, d)."""
-        weighted = self.points * self.weights[:, None]
-        return np.array([weighted[part].T @ self.points[part] for part in self.parts])
+        return np.array([self._products(part) for part in self.parts])
+
+    def _products(self, part: slice) -> Array:
+        def block(rows: slice) -> Array:
+            total = np.zeros((len(self.mean), len(self.mean)))
+            for some in _chunks(part, rows):
+                u = self.points[some] - self.origin
+                total += (u * self.weights[some, None]).T @ u
+            return total
+
+        return np.asarray(sum(_kernels.threads.map_blocks(block, part.stop - part.start)))
 
     @cached_property
     def covariance(self) -> Array:
@@ -217,6 +230,10 @@ class Sample:
         """Run every start for a while, and the best of them until its likelihood rests."""
         first = [self._run(family, state, _FIRST_STEPS) for state in starts]
         return self._run(family, max(first, key=lambda state: state.log_likelihood), _STEPS)
+
+    def polished(self, family: Family, state: State) -> State:
+        """Take the last few steps to the maximum of the likelihood."""
+        return self._run(family, state, _PASSES)
 
     def bumps(self, family: Family, state: State) -> Bumps:
         """Return the mixture of a state."""
@@ -247,21 +264,15 @@ class Sample:
         masses, moments = self._empty(len(state.means))
         log_likelihood = -self.masses @ np.log(roots.diagonal(axis1=1, axis2=2)).sum(axis=1)
         for g, part in enumerate(self.parts):
-            log_likelihood += _kernels.mixture.bump_moments(
-                self.points[part] @ whiten[g].T,
-                self.weights[part],
-                means[g],
-                log_shares,
-                masses[g],
-                moments[g],
-            )
+            masses[g], moments[g], total = self._expected(part, whiten[g], means[g], log_shares)
+            log_likelihood += total
         moments = moments @ roots.transpose(0, 2, 1)
         means = self._means(masses, moments, clean)
         return State(masses, moments, means, clean, float(log_likelihood))
 
     def _widths(self, clean: Array) -> Array:
         """Return the covariance of an observed bump in each part, 1 along axes that are not."""
-        widths = clean + self.errors + _JITTER * self.covariance
+        widths = clean + self.errors + JITTER * self.covariance
         return np.where(self._pairs, widths, np.eye(len(self.mean)))
 
     def _means(self, masses: Array, moments: Array, clean: Array) -> Array:
@@ -284,7 +295,7 @@ class Sample:
         """
         mass = np.tensordot(self.masses, self._pairs, axes=1)
         errors = np.tensordot(self.masses, self.errors, axes=1) / np.maximum(mass, 1e-300)
-        width = clean + np.diag(np.diag(errors + _JITTER * self.covariance))
+        width = clean + np.diag(np.diag(errors + JITTER * self.covariance))
         root = np.linalg.cholesky(width)
         inverse = np.where(self._pairs, np.linalg.inv(self._widths(clean)), 0.0)
         return root.T @ inverse @ root, root
@@ -296,6 +307,27 @@ class Sample:
         squares = (means * state.masses[:, :, None]).transpose(0, 2, 1) @ means
         within = self._squares - cross - cross.transpose(0, 2, 1) + squares
         return np.asarray(within / self.masses[:, None, None])
+
+    def _expected(
+        self, part: slice, whiten: Array, means: Array, shares: Array
+    ) -> tuple[Array, Array, float]:
+        """Return masses, whitened moments and log-likelihood of a part, in one pass over it."""
+
+        def block(rows: slice) -> tuple[Array, Array, float]:
+            masses, moments, total = np.zeros(len(means)), np.zeros_like(means), 0.0
+            for some in _chunks(part, rows):
+                white = (self.points[some] - self.origin) @ whiten.T
+                mass, moment = np.empty(len(means)), np.empty_like(means)
+                total += _kernels.mixture.bump_moments(
+                    white, self.weights[some], means, shares, mass, moment
+                )
+                masses += mass
+                moments += moment
+            return masses, moments, total
+
+        blocks = list(_kernels.threads.map_blocks(block, part.stop - part.start))
+        masses, moments, totals = zip(*blocks, strict=True)
+        return np.sum(masses, axis=0), np.sum(moments, axis=0), float(sum(totals))
 
     def _clean(self, family: Family, state: State) -> Array:
         """Return the best covariance C of a bump: that within the bumps, less the errors."""
@@ -309,7 +341,7 @@ class Sample:
         W, S = within[0], self.errors[0]
         if len(within) > 1:
             W, S = self._scored(within, state.covariance)
-        return clean_covariance(W + _JITTER * self.covariance, S)
+        return clean_covariance(W + JITTER * self.covariance, S)
 
     @cached_property
     def _error_frame(self) -> tuple[Array, Array]:
@@ -337,39 +369,11 @@ class Sample:
         return (W + W.T) / 2, (S + S.T) / 2
 
 
-def clean_covariance(within: Array, errors: Array) -> Array:
-    """Return the C >= 0 for which ``C + errors`` fits best to the covariance ``within``.
-
-    The maximum of the likelihood: in the axes in which ``within`` is 1, the eigenvalues s of the
-    errors become ``max(1 - s, 0)``.
-    """
-    values, axes = np.linalg.eigh(within)
-    values = np.maximum(values, _JITTER * values[-1])
-    root, inverse = axes * np.sqrt(values), (axes / np.sqrt(values)).T
-    noisy, turn = np.linalg.eigh(inverse @ errors @ inverse.T)
-    turned = root @ turn
-    return np.asarray((turned * np.maximum(1 - noisy, 0)) @ turned.T)
-
-
-def round_variance(within: ArrayLike, errors: ArrayLike, shares: ArrayLike = 1.0) -> float:
-    """Return the c >= 0 for which the variances ``c + errors`` fit best to those ``within``.
-
-    The likelihood falls with ``sum n_v (log(c + s_v) + w_v / (c + s_v))``, n_v the shares, whose
-    slope is ``sum n_v (c + s_v - w_v) / (c + s_v)^2``.
-    """
-    w, s = np.asarray(within, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    share = np.broadcast_to(np.asarray(shares, dtype=np.float64), w.shape)
-
-    def slope(c: float) -> float:
-        return float(share @ ((c + s - w) / (c + s) ** 2))
-
-    low = _JITTER * float(share @ np.maximum(w, 0) / share.mean())
-    high = float((w - s).max())
-    if high <= low or slope(low) >= 0:
-        return 0.0
-    if slope(high) <= 0:  # the root itself, up to rounding
-        return high
-    return float(brentq(slope, low, high, xtol=_JITTER * high, rtol=1e-9))
+def _chunks(part: slice, rows: slice) -> Iterator[slice]:
+    """Give the rows of a part, counted from its start, a few at a time."""
+    stop = part.start + rows.stop
+    for start in range(part.start + rows.start, stop, _ROWS):
+        yield slice(start, min(start + _ROWS, stop))
 
 
 def _log_shares(family: Family, state: State) -> Array:

@@ -17,7 +17,13 @@ from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
 from noisykmeans.selection import Task
-from noisykmeans.validation import check_outside, check_weights, varying_features, warn_of_noise
+from noisykmeans.validation import (
+    check_on_grid,
+    check_outside,
+    check_weights,
+    varying_features,
+    warn_of_noise,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +131,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             sample = Observations(filled, sample.weights, bounds(filled))
         low, high = sample.bounds
         axes = varying_features(sample.X, low, high)
+        check_on_grid(axes, alike=errors is None)
         method = method.restricted(noise, high > low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = sample.features(axes.tolist())
@@ -139,8 +146,12 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             scale = standard_deviation(sample.X, sample.each_weight)
             labels, kinds = errors.kinds(noise, sample.each_weight, scale)
             law = law_of_all(kinds, np.bincount(labels, sample.weights), len(axes)) or noise
-            grid = method.histogram(sample, law, nodes).grid
-            groups = Groups.fill(grid, sample.X, sample.each_weight, labels, kinds)
+            histogram = method.histogram(sample, law, nodes)
+            if len(kinds) == 1:
+                groups = Groups.of(histogram, law)
+            else:
+                grid, weights = histogram.grid, sample.each_weight
+                groups = Groups.fill(grid, sample.X, weights, labels, kinds)
         self._constants = np.where(high > low, np.nan, low)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
@@ -177,15 +188,19 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _deconvolve(self, method: Method, task: Task) -> Estimate:
         """Set the density and what tells of it."""
         estimate = method.estimate(task)
-        self.histogram_ = task.histogram
-        self.density_ = estimate.density
-        self.n_steps_ = estimate.n_steps
-        self.selection_ = estimate.selection
-        self.bandwidth_ = None
+        self._describe(task, estimate)
         if estimate.selection is not None:
             self.bandwidth_ = np.zeros(len(self._constants))
             self.bandwidth_[np.isnan(self._constants)] = estimate.selection.bandwidth
         return estimate
+
+    def _describe(self, task: Task, estimate: Estimate) -> None:
+        """Set the attributes that tell of an estimate."""
+        self.histogram_ = task.histogram
+        self.density_ = estimate.density
+        self.n_steps_ = estimate.n_steps
+        self.selection_ = estimate.selection
+        self.bandwidth_ = None if estimate.selection is None else estimate.selection.bandwidth
 
     def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:
         """Return new points, which may lack coordinates where the fit knew of errors."""

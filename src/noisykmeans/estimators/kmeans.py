@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,21 +13,33 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.measure import distinct
+from noisykmeans.grid import MAX_DIMENSION
+from noisykmeans.measure import distinct, standard_deviation
 from noisykmeans.observations import closest
-from noisykmeans.parameters import as_centers, as_starts, is_array, is_count, is_real
+from noisykmeans.parameters import (
+    as_centers,
+    as_noise,
+    as_resolution,
+    as_starts,
+    as_window,
+    is_array,
+    is_count,
+    is_real,
+)
 from noisykmeans.quantization import lloyd_from_best
-from noisykmeans.validation import all_equal
+from noisykmeans.reduction import Problem, reduced, unreduced
+from noisykmeans.validation import all_equal, varying_features, warn_of_equal_centers, warn_of_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from noisykmeans.estimation import Estimate
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
+    from noisykmeans.reduction import Reduction
+    from noisykmeans.subspace import Subspace
 
     Array = NDArray[np.float64]
 
@@ -45,9 +58,15 @@ class NoisyKMeans(
     which nobody has seen: the density of X is estimated by deconvolution of the observations,
     and Lloyd's iterations run on that density (Brunet and Loustau, 2013). How much it is
     smoothed follows from the observations. Without errors (``noise=None``, or a law of size 0)
-    this is `sklearn.cluster.KMeans`, in any dimension; equal rows are merged first, so that an
-    integer weight is the same as so many repetitions. With errors at most three features may
-    vary.
+    this is `sklearn.cluster.KMeans`; equal rows are merged first, so that an integer weight is
+    the same as so many repetitions.
+
+    The number of features is free. A density needs a grid, and a grid has three axes at most; but
+    cells depend only on the projection on the span of the centers. Where more than three features
+    vary, mixtures of Gaussian bumps are fitted to the observations in all dimensions; up to four
+    clusters, the density is estimated on the span of the bumps' centers (`components_`) and
+    quantised there; the centers of more clusters are those of the likeliest mixture. This needs
+    errors of one law, of finite variance, and no coordinate may be missing.
 
     Parameters
     ----------
@@ -98,13 +117,17 @@ class NoisyKMeans(
         Number of iterations of the best start.
     bandwidth_ : array of shape (d,) or None
         The bandwidth of the kernel estimator, 0 for features without variation or where there
-        are no errors; None for maximum likelihood.
+        are no errors; None for maximum likelihood. Where more than three features vary, one for
+        each of `components_`.
     n_steps_ : int or None
         The number of steps of maximum likelihood.
     selection_ : selection.Selection or None
         The bandwidths that were tried, and what they scored.
     density_ : Density or None
-        The estimated density of the clean points, over the features that vary.
+        The estimated density of the clean points: of ``X @ components_.T``.
+    components_ : array of shape (r, d) or None
+        The axes of `density_`, orthonormal. Up to three features that vary they are these
+        features; beyond, they span the centers, or are the three leading axes of their span.
     histogram_ : Histogram or None
         All that was kept of the data.
 
@@ -117,6 +140,8 @@ class NoisyKMeans(
     >>> sorted((model.cluster_centers_[:, 0] > 2.5).tolist())
     [False, True]
     """
+
+    components_: Array | None
 
     def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
         self,
@@ -186,8 +211,12 @@ class NoisyKMeans(
                 self._fit_points(rows.sample)
             else:
                 rng = check_random_state(self.random_state)
-                estimate = self._estimate(rows, self.n_clusters, rng)
-                self._quantise(estimate, rows.sample.mass, rng)
+                low, high = rows.sample.bounds
+                if rows.errors is None and (high > low).sum() > MAX_DIMENSION:
+                    reduction = self._reduce(rows.sample, rng)
+                else:
+                    reduction = unreduced(self._estimate(rows, self.n_clusters, rng))
+                self._quantise(reduction, rows.sample.mass, rng)
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
@@ -203,7 +232,7 @@ class NoisyKMeans(
             self._check_lloyd(None)
             rng = check_random_state(self.random_state)
             estimate = self._estimate_from_histogram(histogram, self.n_clusters, rng)
-            self._quantise(estimate, histogram.mass, rng)
+            self._quantise(unreduced(estimate), histogram.mass, rng)
         return self
 
     def _check_lloyd(self, dimension: int | None) -> None:
@@ -239,32 +268,68 @@ class NoisyKMeans(
         self.n_iter_ = plain.n_iter_
         self.bandwidth_ = np.zeros(X.shape[1])
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
+        self.components_ = None
 
-    def _quantise(self, estimate: Estimate, mass: float, rng: np.random.RandomState) -> None:
+    def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
+        """Return the measure of the clean points, and set the attributes that tell of it."""
+        low, high = sample.bounds
+        d = len(low)
+        noise, method = as_noise(self.noise, d), self._method(d)
+        axes = varying_features(sample.X, low, high).tolist()
+        self._constants = np.where(high > low, np.nan, low)
+        nodes = as_resolution(self.resolution, d)
+        problem = Problem(
+            sample.features(axes),
+            noise.marginal(axes) if len(axes) < d else noise,
+            as_window(self.window),
+            self.n_clusters,
+            None if nodes is None else int(nodes.max()),
+            int(rng.randint(2**31 - 1)),
+        )
+        # Feature by feature, as it needs copies.
+        weights = sample.each_weight
+        scale = np.concatenate([standard_deviation(sample.X[:, [v]], weights) for v in axes])
+        warn_of_noise(problem.noise, scale, sample.mass, np.array(axes))
+        reduction, task = reduced(problem, method)
+        self._describe(task, reduction.estimate)
+        return reduction
+
+    def _quantise(self, reduction: Reduction, mass: float, rng: np.random.RandomState) -> None:
         d, varying = self.n_features_in_, np.isnan(self._constants)
-        init = self.init
+        init, space = self.init, reduction.subspace
         if is_array(init):
             init = as_centers(init, self.n_clusters, d, "init")[:, varying]
+            init = space.project(init)
         elif callable(init):
-            init = self._on_grid_axes
-        density = estimate.density
-        starts: Iterable[Array] = as_starts(init, self.n_init, density, self.n_clusters, rng)
+            init = partial(self._on_axes, space)
+        estimate, measure = reduction.estimate, reduction.measure
+        starts: Iterable[Array] = as_starts(init, self.n_init, measure, self.n_clusters, rng)
         if isinstance(init, str) and init == "k-means++" and estimate.centers is not None:
-            judged = estimate.selection is not None
+            judged = estimate.selection is not None and estimate.selection.centers is not None
             starts = [estimate.centers] if judged else [*starts, estimate.centers]
-        best = lloyd_from_best(density, starts, self.max_iter, self.tol)
-        self.cluster_centers_ = self._embedded(best.centers)
-        self.inertia_ = best.distortion * mass
+        best = lloyd_from_best(measure, starts, self.max_iter, self.tol)
+        self.cluster_centers_ = self._embedded(space.lift(best.centers))
+        if varying.sum() > MAX_DIMENSION:
+            warn_of_equal_centers(self.cluster_centers_)
+        self.inertia_ = (best.distortion + reduction.rest) * mass
         self.n_iter_ = best.n_iter
+        components = np.zeros((reduction.axes.dimension, d))
+        components[:, varying] = reduction.axes.basis
+        self.components_ = components
 
-    def _on_grid_axes(
-        self, points: Array, n_clusters: int, random_state: np.random.RandomState
+    def _on_axes(
+        self,
+        space: Subspace,
+        points: Array,
+        n_clusters: int,
+        random_state: np.random.RandomState,
     ) -> Array:
-        """Call the function init with points that have all features, and drop the constant ones."""
-        start = self.init(self._embedded(points), n_clusters, random_state=random_state)
+        """Call the function init with points that have all features, and return to the axes."""
+        points = self._embedded(space.lift(points))
+        start = self.init(points, n_clusters, random_state=random_state)
         d = self.n_features_in_
         start = as_centers(start, n_clusters, d, "the centers that init returns")
-        return start[:, np.isnan(self._constants)]
+        return space.project(start[:, np.isnan(self._constants)])
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the closest center of each observation, as in the paper.

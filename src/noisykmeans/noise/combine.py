@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Independent", "Projected", "Sum", "add"]
 
+_FREQUENCIES = 2**15  # at a time
+
 
 class Independent(Noise):
     """Independent axes, each with a law of its own: ``phi(t) = prod phi_v(t_v)``.
@@ -176,7 +178,15 @@ class Projected(Noise):
         return len(self._matrix)
 
     def _characteristic_function(self, t: NDArray[np.float64]) -> NDArray[Any]:
-        return self._law.characteristic_function(t @ self._matrix)
+        # The original law may have many axes: some frequencies at a time.
+        flat = t.reshape(-1, t.shape[-1])
+        phi = [
+            self._law.characteristic_function(
+                np.einsum("nr,rd->nd", flat[start : start + _FREQUENCIES], self._matrix)
+            )
+            for start in range(0, max(len(flat), 1), _FREQUENCIES)
+        ]
+        return np.concatenate(phi).reshape(t.shape[:-1])
 
     def _sample(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
         return self._law.sample((shape[0], self._matrix.shape[1]), rng) @ self._matrix.T

@@ -15,6 +15,7 @@ from noisykmeans.measure import standard_deviation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noisykmeans.deconvolution.guess import Guess
     from noisykmeans.groups import Groups
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
@@ -46,6 +47,8 @@ class Task:
         Their weights, 1 each if None.
     labels : array of shape (n,) or None
         The group of each, 0 if None.
+    guess : Guess or None
+        Where maximum likelihood begins, if that is known already.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Task:
     points: Array | None = None
     weights: Array | None = None
     labels: NDArray[np.intp] | None = None
+    guess: Guess | None = None
 
     @property
     def histogram(self) -> Histogram:

@@ -1,0 +1,166 @@
+"""The first guess in any dimension: mixtures of bumps, fitted to the points themselves.
+
+No grid is needed to fit them, and in many dimensions they are all that one can hope to fit. What
+they tell of the centers' span is where a grid comes in, see `subspace`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import softmax
+
+from noisykmeans import _kernels
+from noisykmeans.deconvolution.bumps import Bumps, Family, Sample, State
+from noisykmeans.deconvolution.guess import Guess
+from noisykmeans.deconvolution.principal import principal_starts
+from noisykmeans.density import Density
+from noisykmeans.measure import WeightedPoints
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from noisykmeans.grid import Grid
+    from noisykmeans.noise import Noise
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Clusters", "first_clusters"]
+
+_MOST_ROWS = 2**13  # on which starts and families are tried
+_STARTS = 8
+_ATOMS = 2**13
+_FEWEST_ATOMS = 128  # for one bump
+_DETAIL = 0.25
+_RIDGE = 1e-12
+_FAMILIES = (
+    Family(round=True, equal=True),
+    Family(round=False, equal=True),
+    Family(round=True, equal=False),
+    Family(round=False, equal=False),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Mixtures of bumps, mixed by what the data say of each.
+
+    Parameters
+    ----------
+    fits : tuple of Bumps
+        One for each family.
+    weights : array of shape (len(fits),)
+        ``exp(-BIC / 2)``, of sum 1.
+    mean : array of shape (d,)
+        The mean of the clean points.
+    """
+
+    fits: tuple[Bumps, ...]
+    weights: Array
+    mean: Array
+
+    @property
+    def likeliest(self) -> Bumps:
+        """The fit of the largest weight."""
+        return self.fits[int(self.weights.argmax())]
+
+    def atoms(self, rng: np.random.RandomState) -> WeightedPoints:
+        """Draw from the likeliest fit: the same pairs ``mean + u``, ``mean - u`` for each bump.
+
+        So the mean of each bump is exact, and clusters that lie apart have their centers there.
+        """
+        bumps = self.likeliest
+        k, d = bumps.means.shape
+        half = max(_FEWEST_ATOMS, _ATOMS // k) // 2
+        values, axes = np.linalg.eigh(bumps.covariance)
+        u = rng.standard_normal((half, d)) @ (axes * np.sqrt(np.maximum(values, 0))).T
+        u = np.concatenate([u, -u])
+        points = (bumps.means[:, None] + u).reshape(-1, d)
+        return WeightedPoints(points, np.repeat(bumps.shares / bumps.shares.sum() / len(u), len(u)))
+
+    def guess(self, grid: Grid, basis: Array) -> Guess:
+        """Return the law of ``basis X`` on a grid, as deconvolution begins with it."""
+        values = np.zeros(grid.shape)
+        for bumps, weight in zip(self.fits, self.weights, strict=True):
+            if weight > 1e-12:
+                values += weight * _projected(bumps, basis).density(grid).values
+        likeliest = _projected(self.likeliest, basis)
+        detail = _DETAIL * np.sqrt(np.maximum(np.diag(likeliest.covariance), 0))
+        return Guess(Density(grid, values), likeliest.means, tuple(detail.tolist()))
+
+
+def _projected(bumps: Bumps, basis: Array) -> Bumps:
+    covariance = basis @ bumps.covariance @ basis.T
+    return Bumps(bumps.shares, bumps.means @ basis.T, covariance, bumps.log_likelihood)
+
+
+def first_clusters(
+    X: Array, weights: Array, noise: Noise, n_clusters: int, rng: np.random.RandomState
+) -> Clusters:
+    """Fit every family, to all points or, of a large sample, to some and then the best to all.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Observations.
+    weights : array of shape (n,)
+        Their weights, of which the sum counts the observations.
+    noise : Noise
+        The law of the errors, of which only mean and covariance count here.
+    n_clusters : int
+        The number of bumps, fewer where there are fewer points.
+    rng : numpy.random.RandomState
+        Source of randomness of the starts, and of the choice of rows.
+    """
+    n_clusters = min(n_clusters, len(X))
+    whole = _whole(X, weights, noise)
+    some = whole
+    if len(X) > _MOST_ROWS:
+        ends = np.cumsum(whole.weights)
+        places = (np.arange(_MOST_ROWS) + rng.uniform(size=_MOST_ROWS)) / _MOST_ROWS * ends[-1]
+        rows = np.minimum(np.searchsorted(ends, places), len(X) - 1)
+        some = _whole(X[rows], np.ones(_MOST_ROWS), noise)
+    some = replace(some, points=some.points - some.origin, origin=0.0)
+    tried = _fits(some, n_clusters, float(weights.sum()), rng)
+    if len(X) > _MOST_ROWS:
+        _, family, state = max(tried, key=lambda fit: fit[0])
+        shift = some.mean - whole.mean
+        moments = state.moments + state.masses[..., None] * shift
+        state = replace(state, means=state.means + shift, moments=moments)
+        tried = [(0.0, family, whole.polished(family, state))]
+    bumps = tuple(whole.bumps(family, state) for _, family, state in tried)
+    evidence = softmax([evidence for evidence, _, _ in tried])
+    return Clusters(bumps, evidence, whole.mean)
+
+
+def _fits(
+    sample: Sample, n_clusters: int, n: float, rng: np.random.RandomState
+) -> list[tuple[float, Family, State]]:
+    """Fit every family to centred points, and give ``-BIC / 2`` with it, for n observations."""
+    d = len(sample.mean)
+    states = principal_starts(sample, n_clusters, _STARTS if n_clusters > 1 else 1, rng)
+    tried = []
+    for family in _FAMILIES:
+        if n_clusters == 1 and not family.equal:
+            continue
+        state = sample.best(family, states)
+        states = [*states, state]
+        penalty = family.n_parameters(n_clusters, d) * np.log(max(n, 1.0)) / 2
+        tried.append((n * state.log_likelihood - penalty, family, state))
+    return tried
+
+
+def _whole(X: Array, weights: Array, noise: Noise) -> Sample:
+    """Return the points as a sample, without a copy of them."""
+    d = X.shape[1]
+    share = weights / weights.sum()
+    mean = sum(_kernels.threads.map_blocks(lambda rows: share[rows] @ X[rows], len(X)))
+    errors = noise.covariance_matrix(d)[None]
+    observed = np.ones((1, d), dtype=bool)
+    clean = mean - noise.mean(d)
+    sample = Sample(X, share, np.array([len(X)]), observed, errors, clean, mean)
+    # A combination of features that does not vary must not make a covariance singular.
+    ridge = _RIDGE * np.trace(sample.covariance) / d * np.eye(d)
+    return replace(sample, errors=errors + ridge)
