@@ -96,7 +96,7 @@ def risks(path, setting, replicate):
     return [clustering_risk(c, problem.X, problem.y) for c in (centers, problem.centers)]
 
 
-@pytest.mark.statistical
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", MANY_AXES)
 def test_default_comes_close_to_the_true_centers_in_any_dimension(setting):
     jobs = (joblib.delayed(risks)(str(BENCHMARKS), setting, i) for i in range(50))

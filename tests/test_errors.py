@@ -514,3 +514,13 @@ def test_errors_are_split_with_the_rows_by_cross_validation():
     halves = [np.arange(90) // 30 == part for part in range(3)]
     expected = [fit(Z[~out], X_cov=S[~out]).score(Z[out]) for out in halves]
     np.testing.assert_allclose(scores, expected)
+
+
+def test_constant_feature_keeps_its_value_whatever_its_errors():
+    Z = np.column_stack([normal_pairs(80), np.ones(80)])
+    model = NoisyKMeans(2, random_state=0).fit(Z, X_err=0.5 * np.ones(80))
+    assert (model.cluster_centers_[:, 2] == 1).all()
+
+
+def normal_pairs(n):
+    return np.random.default_rng(0).standard_normal((n, 2)) + 5 * (np.arange(n) % 2)[:, None]

@@ -120,8 +120,10 @@ class Errors:
             return type(self)(None, observed, self.labels)
         sizes = np.sqrt(self.covariances.diagonal(axis1=1, axis2=2))
         for v, (size, seen) in enumerate(zip(sizes.T, self.observed.T, strict=True)):
-            better = X[seen & (size <= np.median(size[seen])), v]
-            observed[:, v] &= ~(size > _LARGEST * max(float(better.std()), 1e-300))
+            half = np.median(size[seen])
+            better = X[seen & (size <= half), v]
+            # The better half itself stays: of a constant feature nothing else tells anything.
+            observed[:, v] &= (size <= half) | (size <= _LARGEST * float(better.std()))
         return type(self)(self.covariances, observed, self.labels)
 
     def filled(self, X: Array) -> Array:
