@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from noisykmeans import _kernels
 from noisykmeans.deconvolution.bumps import Bumps, Family, Sample, State
-from noisykmeans.deconvolution.guess import Guess
+from noisykmeans.deconvolution.guess import DETAIL, FAMILIES, Guess
 from noisykmeans.deconvolution.principal import principal_starts
 from noisykmeans.density import Density
 from noisykmeans.measure import WeightedPoints
@@ -33,14 +33,7 @@ _MOST_ROWS = 2**13  # on which starts and families are tried
 _STARTS = 8
 _ATOMS = 2**13
 _FEWEST_ATOMS = 128  # for one bump
-_DETAIL = 0.25
 _RIDGE = 1e-12
-_FAMILIES = (
-    Family(round=True, equal=True),
-    Family(round=False, equal=True),
-    Family(round=True, equal=False),
-    Family(round=False, equal=False),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +80,7 @@ class Clusters:
             if weight > 1e-12:
                 values += weight * _projected(bumps, basis).density(grid).values
         likeliest = _projected(self.likeliest, basis)
-        detail = _DETAIL * np.sqrt(np.maximum(np.diag(likeliest.covariance), 0))
+        detail = DETAIL * np.sqrt(np.maximum(np.diag(likeliest.covariance), 0))
         return Guess(Density(grid, values), likeliest.means, tuple(detail.tolist()))
 
 
@@ -142,7 +135,7 @@ def _fits(
     d = len(sample.mean)
     states = principal_starts(sample, n_clusters, _STARTS if n_clusters > 1 else 1, rng)
     tried = []
-    for family in _FAMILIES:
+    for family in FAMILIES:
         if n_clusters == 1 and not family.equal:
             continue
         state = sample.best(family, states)

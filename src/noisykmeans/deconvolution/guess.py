@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Guess", "first_guess"]
+__all__ = ["DETAIL", "FAMILIES", "Guess", "first_guess"]
 
 _MOST_NODES = 4096  # a bump is wider than a node: beyond, every second node will do
 _STARTS = 4
-_DETAIL = 0.25
+DETAIL = 0.25  # of a bump's standard deviations: finer structure is chance
 
 # From the most frugal on: each starts from what the ones before it have found, too.
-_FAMILIES = (
+FAMILIES = (
     Family(round=True, equal=True),
     Family(round=False, equal=True),
     Family(round=True, equal=False),
@@ -93,14 +93,14 @@ def first_guess(groups: Groups, n_clusters: int, n: float, rng: np.random.Random
         if weight > 1e-12:
             values += weight * bumps.density(grid).values
     likeliest, _ = max(many, key=lambda fit: fit[1])
-    detail = _DETAIL * np.sqrt(np.diag(likeliest.covariance))
+    detail = DETAIL * np.sqrt(np.diag(likeliest.covariance))
     return Guess(Density(grid, values), likeliest.means, tuple(detail.tolist()))
 
 
 def _families(sample: Sample, n_bumps: int) -> list[Family]:
     """Return the families that differ: one axis has one shape, one bump has one size."""
     axes = len(sample.mean)
-    return [f for f in _FAMILIES if (f.round or axes > 1) and (f.equal or n_bumps > 1)]
+    return [f for f in FAMILIES if (f.round or axes > 1) and (f.equal or n_bumps > 1)]
 
 
 def _fits(
