@@ -177,3 +177,17 @@ def closest(X, centers):
     """The first of the centers at the smallest distance."""
     X, centers = X.astype(np.float64), np.asarray(centers, dtype=np.float64)
     return ((X[:, None, :] - centers) ** 2).sum(-1).argmin(1)
+
+
+def plus_plus(points, weights, uniform):
+    """Greedy k-means++ by its definition, the draws given."""
+    mass, chosen, squares_before = weights, [], np.inf
+    for draws in uniform:
+        found = np.searchsorted(np.cumsum(mass), draws * mass.sum(), side="right")
+        squares = ((points[:, None, :] - points[found]) ** 2).sum(-1)
+        nearest = np.minimum(squares, squares_before)
+        best = (weights @ nearest).argmin() if chosen else 0
+        chosen.append(found[best])
+        squares_before = nearest[:, [best]]
+        mass = weights * squares_before[:, 0]
+    return chosen

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         labels,
         mixture,
         projection,
+        spreading,
         sweep,
         threads,
     )
@@ -29,6 +30,7 @@ __all__ = [
     "labels",
     "mixture",
     "projection",
+    "spreading",
     "sweep",
     "threads",
 ]
