@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from noisykmeans._kernels import (
         binning,
         cells,
+        covariances,
         extent,
         labels,
         mixture,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "binning",
     "cells",
+    "covariances",
     "extent",
     "labels",
     "mixture",
