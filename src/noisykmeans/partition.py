@@ -54,7 +54,7 @@ def partition(
     >>> labels.tolist(), each.ravel().tolist()
     ([0, 1, 0], [1.0, 4.0])
     """
-    labels, first = _different(covariances)
+    labels, first = _different(covariances, most)
     if len(first) <= most:
         return labels, covariances[first]
     logs = log_covariances(covariances / np.multiply.outer(scale, scale))
@@ -121,17 +121,17 @@ def _log_of_two(S: Array) -> Array:
     return logs
 
 
-def _different(covariances: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the number of each covariance among the different ones, and where these are first.
 
-    Matrices are told apart by one product of their entries with irrational numbers. Many
+    Matrices are told apart by one product of their entries with powers of pi. Many
     different ones are seen in a few rows, and not sorted.
     """
     rows, columns = np.tril_indices(covariances.shape[1])
     entries = covariances[:, rows, columns]
-    keys = entries @ np.sqrt(np.array([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])[: len(rows)])
+    keys = entries @ np.pi ** np.linspace(0, 1, len(rows))
     few = np.unique(keys[:1000])
-    if len(few) > max(MOST_GROUPS.values()):
+    if len(few) > most:
         return np.arange(len(keys)), np.arange(len(keys))
     _, first, labels = np.unique(keys, return_index=True, return_inverse=True)
     return labels.ravel(), first

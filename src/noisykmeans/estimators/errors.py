@@ -75,12 +75,15 @@ class Errors:
             if hidden.any():
                 covariances = np.where(hidden, 0.0, covariances)
             _check_definite(covariances)
-        for feature in np.flatnonzero(~observed.any(axis=0)):
+        return cls(covariances, observed, noise.labels if varies(noise) else None)
+
+    def check_features(self) -> None:
+        """Raise where a feature was never observed."""
+        for feature in np.flatnonzero(~self.observed.any(axis=0)):
             raise ValueError(
                 f"X has no observed value in feature {feature}: all are NaN or have an infinite "
                 f"error; leave that feature out"
             )
-        return cls(covariances, observed, noise.labels if varies(noise) else None)
 
     @property
     def absent(self) -> bool:
@@ -143,7 +146,7 @@ class Errors:
         return X if self.observed.all() else np.where(self.observed, X, np.nan)
 
     def kinds(
-        self, noise: Noise, weights: Array, scale: Array
+        self, noise: Noise, weights: Array, scale: Array, most: int | None = None
     ) -> tuple[NDArray[np.intp], list[Kind]]:
         """Return the number of each row's kind of errors, and the kinds.
 
@@ -155,6 +158,8 @@ class Errors:
             Weights of the rows.
         scale : array of shape (d,)
             Standard deviations of the observations.
+        most : int or None
+            The largest number of kinds of complete rows; that of a fit if None.
         """
         n, d = self.observed.shape
         laws = noise.laws if isinstance(noise, PerObservation) else (noise,)
@@ -167,15 +172,16 @@ class Errors:
             axes = tuple(v for v in range(d) if pattern >> v & 1)
             rows = np.flatnonzero(patterns == pattern) if (patterns != pattern).any() else slice(n)
             law = laws[pattern >> d]
-            law = law.marginal(axes) if len(axes) < d else law
-            if self.covariances is None:
+            law = law.marginal(axes) if 0 < len(axes) < d else law
+            if self.covariances is None or not axes:
                 labels[rows] = len(kinds)
                 kinds.append(Kind(law, axes))
                 continue
             S = self.covariances[rows]
             S = S[:, np.array(axes)[:, None], axes] if len(axes) < d else S
-            most = MOST_GROUPS[d] if len(axes) == d else MOST_GROUPS[d] // 4
-            own, each = partition(S, weights[rows], scale[list(axes)], most)
+            number = MOST_GROUPS[d] if most is None else most
+            number = number if len(axes) == d else number // 4
+            own, each = partition(S, weights[rows], scale[list(axes)], number)
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds

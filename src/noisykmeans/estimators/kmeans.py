@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.estimators.answers import Answers
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct, standard_deviation
 from noisykmeans.observations import closest
@@ -50,7 +50,7 @@ class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    GridEstimator,
+    Answers,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
 
@@ -128,6 +128,9 @@ class NoisyKMeans(
     components_ : array of shape (r, d) or None
         The axes of `density_`, orthonormal. Up to three features that vary they are these
         features; beyond, they span the centers, or are the three leading axes of their span.
+    mixture_ : deconvolution.bumps.Bumps or None
+        Where more than three features vary, the likeliest mixture of Gaussian bumps, over these
+        features.
     histogram_ : Histogram or None
         All that was kept of the data.
 
@@ -140,8 +143,6 @@ class NoisyKMeans(
     >>> sorted((model.cluster_centers_[:, 0] > 2.5).tolist())
     [False, True]
     """
-
-    components_: Array | None
 
     def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
         self,
@@ -268,7 +269,7 @@ class NoisyKMeans(
         self.n_iter_ = plain.n_iter_
         self.bandwidth_ = np.zeros(X.shape[1])
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
-        self.components_ = None
+        self.components_ = self.mixture_ = None
 
     def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
         """Return the measure of the clean points, and set the attributes that tell of it."""
@@ -316,6 +317,7 @@ class NoisyKMeans(
         components = np.zeros((reduction.axes.dimension, d))
         components[:, varying] = reduction.axes.basis
         self.components_ = components
+        self.mixture_ = reduction.mixture
 
     def _on_axes(
         self,
