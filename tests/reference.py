@@ -202,3 +202,17 @@ def cell_shares(shares, common, leads, draws):
     values = common[:, None, None, :] + leads[:, None, :] + draws
     hits = np.eye(common.shape[1])[values.argmax(-1)].mean(2)
     return (shares[:, :, None] * hits).sum(1)
+
+
+def plus_plus(points, weights, uniform):
+    """Greedy k-means++ by its definition, the draws given."""
+    mass, chosen, squares_before = weights, [], np.inf
+    for draws in uniform:
+        found = np.searchsorted(np.cumsum(mass), draws * mass.sum(), side="right")
+        squares = ((points[:, None, :] - points[found]) ** 2).sum(-1)
+        nearest = np.minimum(squares, squares_before)
+        best = (weights @ nearest).argmin() if chosen else 0
+        chosen.append(found[best])
+        squares_before = nearest[:, [best]]
+        mass = weights * squares_before[:, 0]
+    return chosen

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
 from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import Histogram
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
-from noisykmeans.observations import Observations, bounds
+from noisykmeans.observations import Observations, bounds, standard_deviation
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.selection import Task
 from noisykmeans.validation import (

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.estimation import ByKernel
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
+from noisykmeans.observations import standard_deviation
 from noisykmeans.parameters import as_rule, as_window, is_count
 from noisykmeans.selection import Fixed, Rate
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
+from noisykmeans import _kernels
 from noisykmeans.groups import Kind
 from noisykmeans.noise import Gaussian, Noise, PerObservation
+from noisykmeans.observations import bounds
 from noisykmeans.partition import MOST_GROUPS, partition
 
 if TYPE_CHECKING:
@@ -91,8 +93,10 @@ class Errors:
         none = self.covariances is None or not self.covariances.any()
         return bool(none and self.observed.all())
 
-    def rows(self, kept: Any) -> Errors:
+    def rows(self, kept: Mask) -> Errors:
         """Return the errors of some rows."""
+        if kept.all():
+            return self
         covariances = None if self.covariances is None else self.covariances[kept]
         labels = None if self.labels is None else self.labels[kept]
         return Errors(covariances, self.observed[kept], labels)
@@ -215,9 +219,9 @@ def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
     if X_err is not None:
         sizes = _deviations(X_err, X)
         covariances = np.zeros((*X.shape, X.shape[1]))
-        axes = np.arange(X.shape[1])
         with np.errstate(over="ignore"):
-            covariances[:, axes, axes] = sizes**2
+            for v, size in enumerate(sizes.T):
+                covariances[:, v, v] = size**2
         return covariances
     return None if X_cov is None else _matrices(X_cov, X)
 
@@ -258,6 +262,8 @@ def _matrices(X_cov: Any, X: Array) -> Array:
             f"X_cov must have the shape ({n}, {d}, {d}), a covariance matrix for each row of X; "
             f"got {S.shape}"
         )
+    if _proper(S) and np.isfinite(bounds(X)).all():
+        return S
     missing = np.isnan(X) | (S.diagonal(axis1=1, axis2=2) == np.inf)
     if missing.any():
         S = np.where(missing[:, :, None] | missing[:, None, :], 0.0, S)
@@ -275,22 +281,29 @@ def _matrices(X_cov: Any, X: Array) -> Array:
 
 def _check_definite(S: Array) -> None:
     """Raise where a matrix is no covariance, and say which."""
-    d = S.shape[1]
+    if _proper(S):
+        return
     size = np.abs(S).max(axis=(1, 2))
     skew = np.abs(S - S.transpose(0, 2, 1)).max(axis=(1, 2)) > _TOLERANCE * size
     if skew.any():
         row = int(skew.argmax())
         raise ValueError(f"X_cov must be symmetric; got {S[row].tolist()} in row {row}")
     slack = np.where(size > 0, _TOLERANCE * size, 1.0)
-    try:
-        np.linalg.cholesky(S + slack[:, None, None] * np.eye(d))
-    except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(S)[:, 0]
-        row = int((smallest / slack).argmin())
-        raise ValueError(
-            f"X_cov must be positive semidefinite; row {row} has the eigenvalue "
-            f"{smallest[row]:.3g}: {S[row].tolist()}"
-        ) from None
+    smallest = np.linalg.eigvalsh(S)[:, 0]
+    row = int((smallest / slack).argmin())
+    raise ValueError(
+        f"X_cov must be positive semidefinite; row {row} has the eigenvalue "
+        f"{smallest[row]:.3g}: {S[row].tolist()}"
+    )
+
+
+def _proper(S: Array) -> bool:
+    """Return whether all matrices are finite, symmetric and positive semidefinite."""
+
+    def block(rows: slice) -> int:
+        return _kernels.covariances.first_improper(S[rows], _TOLERANCE)
+
+    return all(row < 0 for row in _kernels.threads.map_blocks(block, len(S)))
 
 
 def warn_of_empty(n: int, stacklevel: int) -> None:

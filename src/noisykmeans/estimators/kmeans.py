@@ -14,8 +14,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from noisykmeans.estimators.answers import Answers
 from noisykmeans.grid import MAX_DIMENSION
-from noisykmeans.measure import distinct, standard_deviation
-from noisykmeans.observations import closest
+from noisykmeans.measure import distinct
+from noisykmeans.observations import closest, standard_deviation
 from noisykmeans.parameters import (
     as_centers,
     as_noise,
