@@ -25,6 +25,7 @@ LAYERS = [
     {"mixture_posterior", "posterior", "selection"},
     {"estimation"},
     {"reduction"},
+    {"bootstrap"},
     {"parameters", "validation"},
     {"estimators"},
     {"datasets", "plots"},
