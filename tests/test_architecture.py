@@ -28,7 +28,7 @@ LAYERS = [
     {"bootstrap"},
     {"parameters", "validation"},
     {"estimators"},
-    {"datasets", "plots"},
+    {"cluster_count", "datasets", "plots"},
     {"demo", "experiments"},
     {"cli"},
 ]
