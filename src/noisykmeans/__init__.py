@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from noisykmeans import datasets, experiments, metrics, noise, plots, selection, windows
+    from noisykmeans.cluster_count import select_n_clusters
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
@@ -35,6 +36,7 @@ __all__ = [
     "metrics",
     "noise",
     "plots",
+    "select_n_clusters",
     "selection",
     "windows",
 ]
@@ -45,6 +47,7 @@ _HOME = {
     "Grid": "grid",
     "Histogram": "histogram",
     "NoisyKMeans": "estimators",
+    "select_n_clusters": "cluster_count",
 }
 
 

@@ -58,12 +58,15 @@ class Errors:
             if hidden.any():
                 covariances = np.where(hidden, 0.0, covariances)
             _check_definite(covariances)
-        for feature in np.flatnonzero(~observed.any(axis=0)):
+        return cls(covariances, observed, noise.labels if varies(noise) else None)
+
+    def check_features(self) -> None:
+        """Raise where a feature was never observed."""
+        for feature in np.flatnonzero(~self.observed.any(axis=0)):
             raise ValueError(
                 f"X has no observed value in feature {feature}: all are NaN or have an infinite "
                 f"error; leave that feature out"
             )
-        return cls(covariances, observed, noise.labels if varies(noise) else None)
 
     @property
     def absent(self) -> bool:
@@ -128,7 +131,7 @@ class Errors:
         return X if self.observed.all() else np.where(self.observed, X, np.nan)
 
     def kinds(
-        self, noise: Noise, weights: Array, scale: Array
+        self, noise: Noise, weights: Array, scale: Array, most: int | None = None
     ) -> tuple[NDArray[np.intp], list[Kind]]:
         """Return the number of each row's kind of errors, and the kinds.
 
@@ -140,6 +143,8 @@ class Errors:
             Weights of the rows.
         scale : array of shape (d,)
             Standard deviations of the observations.
+        most : int or None
+            The largest number of kinds of complete rows; that of a fit if None.
         """
         n, d = self.observed.shape
         laws = noise.laws if isinstance(noise, PerObservation) else (noise,)
@@ -148,21 +153,23 @@ class Errors:
         for rows in rows_alike(self.observed, self.labels):
             axes = tuple(np.flatnonzero(self.observed[rows][0]).tolist())
             law = laws[0 if self.labels is None else int(self.labels[rows][0])]
-            law = law.marginal(axes) if len(axes) < d else law
-            if self.covariances is None:
+            law = law.marginal(axes) if 0 < len(axes) < d else law
+            if self.covariances is None or not axes:
                 labels[rows] = len(kinds)
                 kinds.append(Kind(law, axes))
                 continue
             S = self.covariances[rows]
             S = S[:, np.array(axes)[:, None], axes] if len(axes) < d else S
-            own, each = partition(S, weights[rows], scale[list(axes)], self._most(len(S), axes))
+            number = self._most(len(S), axes, most)
+            own, each = partition(S, weights[rows], scale[list(axes)], number)
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds
 
-    def _most(self, n: int, axes: tuple[int, ...]) -> int:
+    def _most(self, n: int, axes: tuple[int, ...], most: int | None) -> int:
         """Return the number of groups that n rows may have, of which these axes were observed."""
-        d, most = self.observed.shape[1], most_groups(self.observed.shape[1])
+        d = self.observed.shape[1]
+        most = most_groups(d) if most is None else most
         if d > MAX_DIMENSION:
             return max(most * n // len(self.observed), 1)
         return most if len(axes) == d else most // 4

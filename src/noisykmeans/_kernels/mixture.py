@@ -1,7 +1,8 @@
-"""The expectation step of a mixture of Gaussian bumps, of one covariance in each part of the rows.
+"""Mixtures of Gaussian bumps: the expectation step, and shares of cells.
 
-A part has errors of one covariance. Its rows are whitened, and so are the means of the bumps as
-they are seen there: the bumps then have the identity as covariance.
+Bumps have one covariance in each part of the rows, whose errors have one covariance. Rows are
+whitened, and so are the means of the bumps as they are seen there: the bumps then have the
+identity as covariance.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from noisykmeans._kernels.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Rows", "Seen", "bump_moments"]
+__all__ = ["Rows", "Seen", "bump_moments", "cell_shares"]
+
+NEGLIGIBLE = 1e-6  # share of a bump in an observation
 
 
 class Rows(NamedTuple):
@@ -76,3 +79,41 @@ def bump_moments(rows: Rows, seen: Seen, masses: NDArray[Any], moments: NDArray[
             for v in range(d):
                 moments[g, j, v] += share * white[v]
     return total
+
+
+@kernel
+def cell_shares(
+    shares: NDArray[Any],
+    common: NDArray[Any],
+    leads: NDArray[Any],
+    draws: NDArray[Any],
+    cells: NDArray[Any],
+) -> None:
+    """Add what each bump, cut at the cells, gives to each of them.
+
+    The value of center j at draw s of bump b is ``common[i, j] + leads[b, j] + draws[s, j]``; the
+    draw is in the cell of the largest one.
+    """
+    n, k = common.shape
+    each = 1.0 / draws.shape[0]
+    value = np.empty(k)
+    for i in range(n):
+        for b in range(leads.shape[0]):
+            if shares[i, b] < NEGLIGIBLE:
+                continue
+            for j in range(k):
+                value[j] = common[i, j] + leads[b, j]
+            for s in range(draws.shape[0]):
+                cell = 0
+                largest = value[0] + draws[s, 0]
+                for j in range(1, k):
+                    other = value[j] + draws[s, j]
+                    if other > largest:
+                        largest = other
+                        cell = j
+                cells[i, cell] += shares[i, b] * each
+        total = 0.0
+        for j in range(k):
+            total += cells[i, j]
+        for j in range(k):
+            cells[i, j] /= total
