@@ -27,7 +27,8 @@ LAYERS = [
     {"reduction"},
     {"parameters", "validation"},
     {"estimators"},
-    {"datasets", "plots"},
+    {"datasets", "views"},
+    {"plots"},
     {"demo", "experiments"},
     {"cli"},
 ]

@@ -1,0 +1,90 @@
+"""What speaks for each number of clusters, as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from noisykmeans.plots.style import PALETTE, axes_or_new
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["ClusterCountDisplay"]
+
+
+@dataclass
+class ClusterCountDisplay:
+    """A criterion over the number of clusters.
+
+    Parameters
+    ----------
+    n_clusters : array of shape (m,)
+        The numbers that were compared.
+    values : array of shape (m,)
+        What they scored.
+    errors : array of shape (m,) or None
+        Standard errors of the scores, drawn as bars.
+    chosen : int or None
+        The choice, marked with a star.
+    criterion : str
+        What is compared, the label of the axis.
+
+    Examples
+    --------
+    >>> from noisykmeans.plots import ClusterCountDisplay
+    >>> display = ClusterCountDisplay([1, 2, 3], [0.0, 0.9, 0.4], chosen=2, criterion="stability")
+    >>> display.plot().ax_.get_ylabel()
+    'stability'
+    """
+
+    n_clusters: NDArray[np.intp]
+    values: Array
+    errors: Array | None = None
+    chosen: int | None = None
+    criterion: str = "criterion"
+
+    def __post_init__(self) -> None:
+        self.n_clusters = np.asarray(self.n_clusters)
+        self.values = np.asarray(self.values, dtype=np.float64)
+        if self.errors is not None:
+            self.errors = np.asarray(self.errors, dtype=np.float64)
+        for name in ("values", "errors"):
+            given = getattr(self, name)
+            if given is not None and given.shape != self.n_clusters.shape:
+                raise ValueError(
+                    f"{name} must have the shape {self.n_clusters.shape}, one for each of "
+                    f"n_clusters; got {given.shape}"
+                )
+        if self.chosen is not None and self.chosen not in self.n_clusters:
+            raise ValueError(
+                f"chosen must be among n_clusters={self.n_clusters.tolist()}; got {self.chosen}"
+            )
+
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
+        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None
+            Where to draw.
+        title : str or None
+            A title for the Axes.
+        """
+        ax = axes_or_new(ax)
+        ax.errorbar(
+            self.n_clusters, self.values, self.errors, color=PALETTE[0], marker="o", capsize=4
+        )
+        if self.chosen is not None:
+            best = self.values[self.n_clusters == self.chosen]
+            ax.plot(
+                self.chosen, best[0], "*", color="black", markersize=17, markeredgecolor="white"
+            )
+        ax.set(xlabel="number of clusters", ylabel=self.criterion, xticks=self.n_clusters)
+        ax.set_title(title)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
