@@ -19,6 +19,8 @@ SOURCE = Path(noisykmeans.__file__).parent
 LAYERS = [
     {"_kernels"},
     {"grid", "metrics", "noise", "windows"},
+    {"encoding"},
+    {"persistence"},
     {"histogram", "spectrum", "measure", "density", "observations"},
     {"groups", "partition", "seeding"},
     {"deconvolution", "quantization", "subspace"},

@@ -16,11 +16,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisykmeans import datasets, experiments, metrics, noise, plots, selection, windows
+    from noisykmeans import (
+        datasets,
+        experiments,
+        metrics,
+        noise,
+        persistence,
+        plots,
+        selection,
+        windows,
+    )
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
     from noisykmeans.histogram import Histogram
+    from noisykmeans.persistence import load
 
 __version__ = "0.1.0"
 
@@ -32,8 +42,10 @@ __all__ = [
     "NoisyKMeans",
     "datasets",
     "experiments",
+    "load",
     "metrics",
     "noise",
+    "persistence",
     "plots",
     "selection",
     "windows",
@@ -45,6 +57,7 @@ _HOME = {
     "Grid": "grid",
     "Histogram": "histogram",
     "NoisyKMeans": "estimators",
+    "load": "persistence",
 }
 
 

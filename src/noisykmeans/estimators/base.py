@@ -16,6 +16,7 @@ from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
+from noisykmeans.persistence import save
 from noisykmeans.selection import Task
 from noisykmeans.validation import (
     check_on_grid,
@@ -27,6 +28,7 @@ from noisykmeans.validation import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -209,6 +211,19 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _validated_new(self, X: ArrayLike, *, missing: bool) -> tuple[Array, Array]:
         check_is_fitted(self)
         return self._validated(X, reset=False, missing=missing and self.density_ is not None)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, fitted or not; `noisykmeans.load` reads it.
+
+        Labels that Dask has not computed are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced where it exists. `persistence.check_savable` tells before
+            a long fit whether a model can be saved.
+        """
+        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

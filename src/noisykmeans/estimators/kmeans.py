@@ -10,9 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct, standard_deviation
 from noisykmeans.observations import closest
@@ -376,6 +377,11 @@ class NoisyKMeans(
         squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return -float(weights @ np.nansum(squares, axis=1))
+
+    def to_sklearn(self) -> KMeans:
+        """Return a plain `sklearn.cluster.KMeans` with the same centers and predictions."""
+        check_is_fitted(self)
+        return plain_kmeans(self)
 
     @property
     def _n_features_out(self) -> int:
