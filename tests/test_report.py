@@ -54,6 +54,14 @@ def sent(text):
     return json.loads(data)
 
 
+def clusters(text):
+    """The table of the clusters."""
+    (table,) = re.findall(r'<table id="clusters">(.*?)</table>', text, re.DOTALL)
+    head = re.findall(r'<th scope="col">(.*?)</th>', table)
+    values = [float(value) for value in re.findall(r'data-value="(.*?)"', table)]
+    return pd.DataFrame(np.reshape(values, (-1, len(head))), columns=head)
+
+
 def in_five_dimensions(k):
     rng = np.random.default_rng(0)
     return np.concatenate([rng.normal(mean, 1, size=(80, 5)) for mean in np.eye(5)[:k] * 8])
@@ -67,7 +75,7 @@ def test_page_is_small_and_whole(page_of):
 
 
 def test_table_has_centers_errors_and_shares(model, page_of):
-    table = pd.read_html(page_of, attrs={"id": "clusters"}, flavor="bs4")[0]
+    table = clusters(page_of.read_text(encoding="utf-8"))
     assert list(table.columns) == [
         "cluster",
         "share of clean points",
@@ -77,10 +85,9 @@ def test_table_has_centers_errors_and_shares(model, page_of):
         "width",
         "± width",
     ]
-    np.testing.assert_allclose(table["± width"], 0.5)
+    np.testing.assert_array_equal(table["± width"], 0.5)
     np.testing.assert_array_equal(table["observations"], np.bincount(model.labels_))
-    heights = table["height"].astype(str).str.replace("\N{MINUS SIGN}", "-").astype(float)
-    np.testing.assert_allclose(heights, model.cluster_centers_[:, 0], rtol=1e-3)
+    np.testing.assert_allclose(table["height"], model.cluster_centers_[:, 0], rtol=1e-9)
 
 
 def test_shares_are_those_of_the_density(model):
@@ -179,7 +186,7 @@ def test_browser_reports_no_error_and_asks_for_nothing(page, page_of):
 def test_nothing_is_wider_than_the_window(page, width):
     page.size(width)
     page.settle()
-    assert page.run("document.documentElement.scrollWidth") == width
+    assert page.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     outside = """[...document.querySelectorAll("section, header, h1, button, select, canvas")]
         .filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).length"""
     assert page.run(outside) == 0
@@ -321,9 +328,7 @@ def test_wheel_scrolls_the_page_until_the_picture_is_chosen(page):
 
 
 def test_table_is_copied_as_spreadsheets_take_it(page, model):
-    page.run(
-        """navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }"""
-    )
+    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     page.run("document.querySelector('[data-copy=clusters]').click()")
     page.settle()
     head, *rows = [line.split("\t") for line in page.run("window.copied").split("\n")]

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         noise,
         persistence,
         plots,
+        report,
         selection,
+        views,
         windows,
     )
     from noisykmeans.density import Density
@@ -47,7 +49,9 @@ __all__ = [
     "noise",
     "persistence",
     "plots",
+    "report",
     "selection",
+    "views",
     "windows",
 ]
 

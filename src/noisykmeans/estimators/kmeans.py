@@ -33,6 +33,7 @@ from noisykmeans.validation import all_equal, varying_features, warn_of_equal_ce
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -382,6 +383,32 @@ class NoisyKMeans(
         """Return a plain `sklearn.cluster.KMeans` with the same centers and predictions."""
         check_is_fitted(self)
         return plain_kmeans(self)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: ArrayLike | None = None,
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write one HTML page with data, density, cells, centers and settings; it needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        X : array of shape (n, d) or None
+            Observations to draw, 4000 of them at most. Without them the histogram that the model
+            has kept is drawn.
+        title : str or None
+            The heading.
+        overwrite : bool
+            Whether a file that exists is replaced.
+        """
+        from noisykmeans.report import write  # noqa: PLC0415  what stands around, when called
+
+        write(self, path, X, title=title, overwrite=overwrite)
 
     @property
     def _n_features_out(self) -> int:

@@ -81,9 +81,7 @@ class ClusterCountDisplay:
         )
         if self.chosen is not None:
             best = self.values[self.n_clusters == self.chosen]
-            ax.plot(
-                self.chosen, best[0], "*", color="black", markersize=17, markeredgecolor="white"
-            )
+            ax.plot(self.chosen, best[0], "*", color="black", markersize=17, mec="white", zorder=3)
         ax.set(xlabel="number of clusters", ylabel=self.criterion, xticks=self.n_clusters)
         ax.set_title(title)
         self.ax_, self.figure_ = ax, ax.figure
