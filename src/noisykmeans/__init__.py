@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         persistence,
         plots,
         selection,
+        tables,
         windows,
     )
     from noisykmeans.density import Density
@@ -48,6 +49,7 @@ __all__ = [
     "persistence",
     "plots",
     "selection",
+    "tables",
     "windows",
 ]
 
