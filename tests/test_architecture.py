@@ -18,8 +18,8 @@ SOURCE = Path(noisykmeans.__file__).parent
 # The way of the data, from the bottom up. A module may import from lower layers and its own.
 LAYERS = [
     {"_kernels"},
-    {"grid", "metrics", "noise", "windows"},
-    {"encoding"},
+    {"batches", "files", "grid", "metrics", "noise", "windows"},
+    {"encoding", "tables"},
     {"persistence"},
     {"histogram", "spectrum", "measure", "density", "observations"},
     {"groups", "partition", "seeding"},

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         plots,
         report,
         selection,
+        tables,
         views,
         windows,
     )
@@ -51,6 +52,7 @@ __all__ = [
     "plots",
     "report",
     "selection",
+    "tables",
     "views",
     "windows",
 ]
