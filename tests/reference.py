@@ -177,3 +177,42 @@ def closest(X, centers):
     """The first of the centers at the smallest distance."""
     X, centers = X.astype(np.float64), np.asarray(centers, dtype=np.float64)
     return ((X[:, None, :] - centers) ** 2).sum(-1).argmin(1)
+
+
+def interpolate(X, grid, table):
+    """Multilinear interpolation by the hat functions of all nodes, 0 beyond the grid."""
+    hats = np.ones((len(X), len(grid.points)))
+    for v, spacing in enumerate(grid.spacing):
+        hats *= np.maximum(1 - np.abs(X[:, v, None] - grid.points[:, v]) / spacing, 0)
+    inside = ((grid.lower <= X) & (grid.upper >= X)).all(axis=1)
+    return inside[:, None] * (hats @ table.reshape(-1, table.shape[-1]))
+
+
+def posterior(Z, density, centers, noise_density):
+    """P(X in V_j | Z) and E[X | Z] by a sum over the nodes, each with its whole mass."""
+    x, f = density.grid.points, density.values.ravel()
+    share = f * noise_density(Z[:, None, :] - x)
+    share /= share.sum(1, keepdims=True)
+    cells = np.eye(len(centers))[((x[:, None, :] - centers) ** 2).sum(-1).argmin(1)]
+    return share @ cells, share @ x
+
+
+def cell_shares(shares, common, leads, draws):
+    """The share of the draws of each bump at which each center leads."""
+    values = common[:, None, None, :] + leads[:, None, :] + draws
+    hits = np.eye(common.shape[1])[values.argmax(-1)].mean(2)
+    return (shares[:, :, None] * hits).sum(1)
+
+
+def plus_plus(points, weights, uniform):
+    """Greedy k-means++ by its definition, the draws given."""
+    mass, chosen, squares_before = weights, [], np.inf
+    for draws in uniform:
+        found = np.searchsorted(np.cumsum(mass), draws * mass.sum(), side="right")
+        squares = ((points[:, None, :] - points[found]) ** 2).sum(-1)
+        nearest = np.minimum(squares, squares_before)
+        best = (weights @ nearest).argmin() if chosen else 0
+        chosen.append(found[best])
+        squares_before = nearest[:, [best]]
+        mass = weights * squares_before[:, 0]
+    return chosen

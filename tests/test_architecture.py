@@ -24,7 +24,7 @@ LAYERS = [
     {"histogram", "spectrum", "measure", "density", "observations"},
     {"groups", "partition", "seeding"},
     {"deconvolution", "quantization", "subspace"},
-    {"selection"},
+    {"mixture_posterior", "posterior", "selection"},
     {"estimation"},
     {"reduction"},
     {"parameters", "validation"},

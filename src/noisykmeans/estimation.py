@@ -22,7 +22,7 @@ from noisykmeans.deconvolution import (
 from noisykmeans.deconvolution.band import check_bandwidth
 from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
 from noisykmeans.histogram import fill
-from noisykmeans.measure import standard_deviation
+from noisykmeans.observations import standard_deviation
 from noisykmeans.selection import Fixed
 
 if TYPE_CHECKING:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.cluster import KMeans
 
+from noisykmeans import _kernels
+from noisykmeans.observations import bounds
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -54,10 +57,10 @@ def partition(
     >>> labels.tolist(), each.ravel().tolist()
     ([0, 1, 0], [1.0, 4.0])
     """
-    labels, first = _different(covariances)
+    labels, first = _different(covariances, most)
     if len(first) <= most:
         return labels, covariances[first]
-    logs = log_covariances(covariances / np.multiply.outer(scale, scale))
+    logs = log_covariances(covariances, scale)
     cell = _CELL
     labels, n_cells = _cells(logs, cell)
     while n_cells > _MOST_CELLS:
@@ -81,8 +84,8 @@ def partition(
     return labels, means
 
 
-def log_covariances(covariances: Array) -> Array:
-    """Return the matrix logarithms of covariances in the unit of the data, as vectors.
+def log_covariances(covariances: Array, scale: Array) -> Array:
+    """Return the matrix logarithms of covariances, in units of the data, as vectors.
 
     Errors that are far smaller than the data are alike. Euclidean distances of the vectors are
     Frobenius distances of the logarithms.
@@ -91,57 +94,63 @@ def log_covariances(covariances: Array) -> Array:
     ----------
     covariances : array of shape (n, d, d)
         Symmetric, without negative eigenvalues.
+    scale : array of shape (d,)
+        The units.
 
     Returns
     -------
     array of shape (n, d (d + 1) / 2)
     """
-    d = covariances.shape[1]
-    S = covariances + _FLOOR**2 * np.eye(d)
-    if d == 2:
-        logs = _log_of_two(S)
-    else:
-        values, axes = np.linalg.eigh(S)
-        logs = np.einsum("nij,nj,nkj->nik", axes, np.log(np.maximum(values, _FLOOR**2)), axes)
+    d = len(scale)
     rows, columns = np.tril_indices(d)
-    return logs[:, rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2))
+    logs = np.empty((len(covariances), len(rows)))
 
+    def block(part: slice) -> None:
+        if d == 2:
+            _kernels.covariances.logs_of_two(covariances[part], scale, _FLOOR**2, logs[part])
+            return
+        S = covariances[part] / np.multiply.outer(scale, scale) + _FLOOR**2 * np.eye(d)
+        values, axes = np.linalg.eigh(S)
+        values = np.log(np.maximum(values, _FLOOR**2))
+        logs[part] = ((axes * values[:, None]) @ axes.transpose(0, 2, 1))[:, rows, columns]
 
-def _log_of_two(S: Array) -> Array:
-    """Return the logarithms of matrices of two axes: ``a I + b S``, in closed form."""
-    middle = (S[:, 0, 0] + S[:, 1, 1]) / 2
-    half = np.hypot((S[:, 0, 0] - S[:, 1, 1]) / 2, S[:, 1, 0])
-    low, high = np.log(np.maximum(middle - half, _FLOOR**2)), np.log(middle + half)
-    alike = half < 1e-9 * middle
-    slope = np.where(alike, 1 / middle, (high - low) / np.where(alike, 1.0, 2 * half))
-    logs = S * slope[:, None, None]
-    shift = (low + high) / 2 - slope * middle
-    logs[:, 0, 0] += shift
-    logs[:, 1, 1] += shift
+    for _ in _kernels.threads.map_blocks(block, len(covariances)):
+        pass
+    logs *= np.where(rows == columns, 1.0, np.sqrt(2))
     return logs
 
 
-def _different(covariances: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the number of each covariance among the different ones, and where these are first.
 
-    Matrices are told apart by one product of their entries with irrational numbers. Many
+    Matrices are told apart by one product of their entries with powers of pi. Many
     different ones are seen in a few rows, and not sorted.
     """
-    rows, columns = np.tril_indices(covariances.shape[1])
-    entries = covariances[:, rows, columns]
-    keys = entries @ np.sqrt(np.array([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])[: len(rows)])
-    few = np.unique(keys[:1000])
-    if len(few) > max(MOST_GROUPS.values()):
-        return np.arange(len(keys)), np.arange(len(keys))
-    _, first, labels = np.unique(keys, return_index=True, return_inverse=True)
+    few = np.unique(_keys(covariances[:1000]))
+    if len(few) > most:
+        return np.arange(len(covariances)), np.arange(len(covariances))
+    _, first, labels = np.unique(_keys(covariances), return_index=True, return_inverse=True)
     return labels.ravel(), first
+
+
+def _keys(covariances: Array) -> Array:
+    """Return the numbers by which matrices are told apart."""
+    rows, columns = np.tril_indices(covariances.shape[1])
+    factors = np.pi ** np.linspace(0, 1, len(rows))
+    entries = zip(factors, rows, columns, strict=True)
+    return np.asarray(sum(factor * covariances[:, i, j] for factor, i, j in entries))
 
 
 def _cells(logs: Array, cell: float) -> tuple[NDArray[np.intp], int]:
     """Return the number of each row's cell on a lattice, and how many are not empty."""
-    index = np.floor(logs / cell).astype(np.int64)
-    index -= index.min(axis=0)
-    shape = index.max(axis=0) + 1
-    flat = np.ravel_multi_index(tuple(index.T), tuple(shape))
-    used, labels = np.unique(flat, return_inverse=True)
-    return labels.ravel(), len(used)
+    low, high = np.floor(bounds(logs) / cell)
+    shape = (high - low + 1).astype(np.int64)
+    flat = np.zeros(len(logs), dtype=np.int64)
+    for x, first, n in zip(logs.T, low, shape, strict=True):
+        flat *= n
+        flat += (x / cell - first).astype(np.int64)
+    if shape.prod() > len(logs):
+        used, labels = np.unique(flat, return_inverse=True)
+        return labels.ravel(), len(used)
+    filled = np.bincount(flat) > 0
+    return (np.cumsum(filled) - 1)[flat], int(filled.sum())

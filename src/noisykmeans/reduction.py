@@ -27,6 +27,7 @@ from noisykmeans.subspace import Subspace, projected_noise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from noisykmeans.deconvolution.bumps import Bumps
     from noisykmeans.estimation import Method
     from noisykmeans.measure import Measure
     from noisykmeans.noise import Noise
@@ -84,6 +85,8 @@ class Reduction:
         The density on `axes`, and where Lloyd's iterations on the measure may start.
     axes : Subspace
         The span of the centers, or its three leading axes.
+    mixture : Bumps or None
+        The law of the clean points in all dimensions, where it was needed to find the span.
     """
 
     measure: Measure
@@ -91,6 +94,7 @@ class Reduction:
     rest: float
     estimate: Estimate
     axes: Subspace
+    mixture: Bumps | None = None
 
 
 def unreduced(estimate: Estimate) -> Reduction:
@@ -134,13 +138,13 @@ def reduced(problem: Problem, method: Method) -> tuple[Reduction, Task]:
     if not on_grid:
         # What is shown is where the centers come from.
         shown = Estimate(guess.density, n_steps=0, centers=centers)
-        return Reduction(atoms, Subspace.whole(d), 0.0, shown, axes), task
+        return Reduction(atoms, Subspace.whole(d), 0.0, shown, axes, clusters.likeliest), task
     estimate = method.in_span(axes.dimension).estimate(replace(task, guess=guess))
     if estimate.selection is None or estimate.selection.centers is None:
         estimate = replace(estimate, centers=axes.project(centers))
     across = np.eye(d) - axes.basis.T @ axes.basis
     rest = max(float(np.trace(across @ clusters.likeliest.covariance)), 0.0)
-    return Reduction(estimate.density, axes, rest, estimate, axes), task
+    return Reduction(estimate.density, axes, rest, estimate, axes, clusters.likeliest), task
 
 
 def _projected(problem: Problem, method: Method, axes: Subspace) -> Task:

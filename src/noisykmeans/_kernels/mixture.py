@@ -1,4 +1,4 @@
-"""The expectation step of a mixture of Gaussian bumps of one covariance."""
+"""Mixtures of Gaussian bumps of one covariance: the expectation step, and shares of cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from noisykmeans._kernels.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bump_moments"]
+__all__ = ["bump_moments", "cell_shares"]
+
+NEGLIGIBLE = 1e-6  # share of a bump in an observation
 
 
 @kernel
@@ -53,3 +55,41 @@ def bump_moments(
             for v in range(d):
                 moments[j, v] += share * points[i, v]
     return total
+
+
+@kernel
+def cell_shares(
+    shares: NDArray[Any],
+    common: NDArray[Any],
+    leads: NDArray[Any],
+    draws: NDArray[Any],
+    cells: NDArray[Any],
+) -> None:
+    """Add what each bump, cut at the cells, gives to each of them.
+
+    The value of center j at draw s of bump b is ``common[i, j] + leads[b, j] + draws[s, j]``; the
+    draw is in the cell of the largest one.
+    """
+    n, k = common.shape
+    each = 1.0 / draws.shape[0]
+    value = np.empty(k)
+    for i in range(n):
+        for b in range(leads.shape[0]):
+            if shares[i, b] < NEGLIGIBLE:
+                continue
+            for j in range(k):
+                value[j] = common[i, j] + leads[b, j]
+            for s in range(draws.shape[0]):
+                cell = 0
+                largest = value[0] + draws[s, 0]
+                for j in range(1, k):
+                    other = value[j] + draws[s, j]
+                    if other > largest:
+                        largest = other
+                        cell = j
+                cells[i, cell] += shares[i, b] * each
+        total = 0.0
+        for j in range(k):
+            total += cells[i, j]
+        for j in range(k):
+            cells[i, j] /= total

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
 from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import Histogram
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
-from noisykmeans.observations import Observations, bounds
-from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
+from noisykmeans.observations import Observations, bounds, standard_deviation
+from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.persistence import save
 from noisykmeans.selection import Task
 from noisykmeans.validation import (
@@ -94,6 +94,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         errors = None
         if own or heavy(self.noise) or varies(self.noise) or np.isnan(box).any():
             errors = Errors.of(rows, as_covariances(X_err, X_cov, rows), self.noise)
+            errors.check_features()
         weights = None if sample_weight is None else check_weights(sample_weight, rows)
         counts = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
         if errors is not None:
@@ -229,6 +230,15 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.noise is not None
         return tags
+
+    def _drawn(self, n_samples: Any, random_state: Any) -> Array:
+        """Draw points from the density, on its axes."""
+        if not is_count(n_samples):
+            raise ValueError(f"n_samples must be a positive integer; got {n_samples!r}")
+        if self.density_ is None:
+            raise AttributeError("the fit knew of no errors, and has no density to draw from")
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        return self.density_.sample(n_samples, seed)
 
     def _embedded(self, points: Array) -> Array:
         """Points on the grid's axes, with the constant features added."""

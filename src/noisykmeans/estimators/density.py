@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.estimation import ByKernel
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
+from noisykmeans.observations import standard_deviation
 from noisykmeans.parameters import as_rule, as_window, is_count
 from noisykmeans.selection import Fixed, Rate
 
@@ -176,9 +176,7 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw points from the estimated law of the clean points, of shape (n_samples, d)."""
         check_is_fitted(self)
-        if not is_count(n_samples):
-            raise ValueError(f"n_samples must be a positive integer; got {n_samples!r}")
+        if self.density_ is not None or not is_count(n_samples):
+            return self._embedded(self._drawn(n_samples, random_state))
         rng = check_random_state(random_state)
-        if self.density_ is None:
-            return np.asarray(self._points.sample(n_samples, rng) * self.bandwidth_)
-        return self._embedded(self.density_.sample(n_samples, int(rng.randint(2**31 - 1))))
+        return np.asarray(self._points.sample(n_samples, rng) * self.bandwidth_)

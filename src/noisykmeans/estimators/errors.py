@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
+from noisykmeans import _kernels
 from noisykmeans.groups import Kind
 from noisykmeans.noise import Gaussian, Noise, PerObservation
+from noisykmeans.observations import bounds
 from noisykmeans.partition import MOST_GROUPS, partition
 
 if TYPE_CHECKING:
@@ -75,12 +77,15 @@ class Errors:
             if hidden.any():
                 covariances = np.where(hidden, 0.0, covariances)
             _check_definite(covariances)
-        for feature in np.flatnonzero(~observed.any(axis=0)):
+        return cls(covariances, observed, noise.labels if varies(noise) else None)
+
+    def check_features(self) -> None:
+        """Raise where a feature was never observed."""
+        for feature in np.flatnonzero(~self.observed.any(axis=0)):
             raise ValueError(
                 f"X has no observed value in feature {feature}: all are NaN or have an infinite "
                 f"error; leave that feature out"
             )
-        return cls(covariances, observed, noise.labels if varies(noise) else None)
 
     @property
     def absent(self) -> bool:
@@ -88,8 +93,10 @@ class Errors:
         none = self.covariances is None or not self.covariances.any()
         return bool(none and self.observed.all())
 
-    def rows(self, kept: Any) -> Errors:
+    def rows(self, kept: Mask) -> Errors:
         """Return the errors of some rows."""
+        if kept.all():
+            return self
         covariances = None if self.covariances is None else self.covariances[kept]
         labels = None if self.labels is None else self.labels[kept]
         return Errors(covariances, self.observed[kept], labels)
@@ -143,7 +150,7 @@ class Errors:
         return X if self.observed.all() else np.where(self.observed, X, np.nan)
 
     def kinds(
-        self, noise: Noise, weights: Array, scale: Array
+        self, noise: Noise, weights: Array, scale: Array, most: int | None = None
     ) -> tuple[NDArray[np.intp], list[Kind]]:
         """Return the number of each row's kind of errors, and the kinds.
 
@@ -155,6 +162,8 @@ class Errors:
             Weights of the rows.
         scale : array of shape (d,)
             Standard deviations of the observations.
+        most : int or None
+            The largest number of kinds of complete rows; that of a fit if None.
         """
         n, d = self.observed.shape
         laws = noise.laws if isinstance(noise, PerObservation) else (noise,)
@@ -167,15 +176,16 @@ class Errors:
             axes = tuple(v for v in range(d) if pattern >> v & 1)
             rows = np.flatnonzero(patterns == pattern) if (patterns != pattern).any() else slice(n)
             law = laws[pattern >> d]
-            law = law.marginal(axes) if len(axes) < d else law
-            if self.covariances is None:
+            law = law.marginal(axes) if 0 < len(axes) < d else law
+            if self.covariances is None or not axes:
                 labels[rows] = len(kinds)
                 kinds.append(Kind(law, axes))
                 continue
             S = self.covariances[rows]
             S = S[:, np.array(axes)[:, None], axes] if len(axes) < d else S
-            most = MOST_GROUPS[d] if len(axes) == d else MOST_GROUPS[d] // 4
-            own, each = partition(S, weights[rows], scale[list(axes)], most)
+            number = MOST_GROUPS[d] if most is None else most
+            number = number if len(axes) == d else number // 4
+            own, each = partition(S, weights[rows], scale[list(axes)], number)
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds
@@ -209,9 +219,9 @@ def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
     if X_err is not None:
         sizes = _deviations(X_err, X)
         covariances = np.zeros((*X.shape, X.shape[1]))
-        axes = np.arange(X.shape[1])
         with np.errstate(over="ignore"):
-            covariances[:, axes, axes] = sizes**2
+            for v, size in enumerate(sizes.T):
+                covariances[:, v, v] = size**2
         return covariances
     return None if X_cov is None else _matrices(X_cov, X)
 
@@ -252,6 +262,8 @@ def _matrices(X_cov: Any, X: Array) -> Array:
             f"X_cov must have the shape ({n}, {d}, {d}), a covariance matrix for each row of X; "
             f"got {S.shape}"
         )
+    if _proper(S) and np.isfinite(bounds(X)).all():
+        return S
     missing = np.isnan(X) | (S.diagonal(axis1=1, axis2=2) == np.inf)
     if missing.any():
         S = np.where(missing[:, :, None] | missing[:, None, :], 0.0, S)
@@ -269,22 +281,29 @@ def _matrices(X_cov: Any, X: Array) -> Array:
 
 def _check_definite(S: Array) -> None:
     """Raise where a matrix is no covariance, and say which."""
-    d = S.shape[1]
+    if _proper(S):
+        return
     size = np.abs(S).max(axis=(1, 2))
     skew = np.abs(S - S.transpose(0, 2, 1)).max(axis=(1, 2)) > _TOLERANCE * size
     if skew.any():
         row = int(skew.argmax())
         raise ValueError(f"X_cov must be symmetric; got {S[row].tolist()} in row {row}")
     slack = np.where(size > 0, _TOLERANCE * size, 1.0)
-    try:
-        np.linalg.cholesky(S + slack[:, None, None] * np.eye(d))
-    except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(S)[:, 0]
-        row = int((smallest / slack).argmin())
-        raise ValueError(
-            f"X_cov must be positive semidefinite; row {row} has the eigenvalue "
-            f"{smallest[row]:.3g}: {S[row].tolist()}"
-        ) from None
+    smallest = np.linalg.eigvalsh(S)[:, 0]
+    row = int((smallest / slack).argmin())
+    raise ValueError(
+        f"X_cov must be positive semidefinite; row {row} has the eigenvalue "
+        f"{smallest[row]:.3g}: {S[row].tolist()}"
+    )
+
+
+def _proper(S: Array) -> bool:
+    """Return whether all matrices are finite, symmetric and positive semidefinite."""
+
+    def block(rows: slice) -> int:
+        return _kernels.covariances.first_improper(S[rows], _TOLERANCE)
+
+    return all(row < 0 for row in _kernels.threads.map_blocks(block, len(S)))
 
 
 def warn_of_empty(n: int, stacklevel: int) -> None:

@@ -12,11 +12,12 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.estimators.answers import Answers
+from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.grid import MAX_DIMENSION
-from noisykmeans.measure import distinct, standard_deviation
-from noisykmeans.observations import closest
+from noisykmeans.measure import distinct
+from noisykmeans.observations import closest, standard_deviation
 from noisykmeans.parameters import (
     as_centers,
     as_noise,
@@ -33,7 +34,6 @@ from noisykmeans.validation import all_equal, varying_features, warn_of_equal_ce
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -52,7 +52,8 @@ class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    GridEstimator,
+    Exports,
+    Answers,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
 
@@ -130,6 +131,9 @@ class NoisyKMeans(
     components_ : array of shape (r, d) or None
         The axes of `density_`, orthonormal. Up to three features that vary they are these
         features; beyond, they span the centers, or are the three leading axes of their span.
+    mixture_ : deconvolution.bumps.Bumps or None
+        Where more than three features vary, the likeliest mixture of Gaussian bumps, over these
+        features.
     histogram_ : Histogram or None
         All that was kept of the data.
 
@@ -142,8 +146,6 @@ class NoisyKMeans(
     >>> sorted((model.cluster_centers_[:, 0] > 2.5).tolist())
     [False, True]
     """
-
-    components_: Array | None
 
     def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
         self,
@@ -270,7 +272,7 @@ class NoisyKMeans(
         self.n_iter_ = plain.n_iter_
         self.bandwidth_ = np.zeros(X.shape[1])
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
-        self.components_ = None
+        self.components_ = self.mixture_ = None
 
     def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
         """Return the measure of the clean points, and set the attributes that tell of it."""
@@ -318,6 +320,7 @@ class NoisyKMeans(
         components = np.zeros((reduction.axes.dimension, d))
         components[:, varying] = reduction.axes.basis
         self.components_ = components
+        self.mixture_ = reduction.mixture
 
     def _on_axes(
         self,
@@ -383,32 +386,6 @@ class NoisyKMeans(
         """Return a plain `sklearn.cluster.KMeans` with the same centers and predictions."""
         check_is_fitted(self)
         return plain_kmeans(self)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        X: ArrayLike | None = None,
-        *,
-        title: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write one HTML page with data, density, cells, centers and settings; it needs no network.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        X : array of shape (n, d) or None
-            Observations to draw, 4000 of them at most. Without them the histogram that the model
-            has kept is drawn.
-        title : str or None
-            The heading.
-        overwrite : bool
-            Whether a file that exists is replaced.
-        """
-        from noisykmeans.report import write  # noqa: PLC0415  what stands around, when called
-
-        write(self, path, X, title=title, overwrite=overwrite)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans.density import Density
-from noisykmeans.measure import standard_deviation
+from noisykmeans.observations import standard_deviation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
