@@ -109,6 +109,17 @@ def test_predict_gives_the_labels_of_the_fit():
 
 
 @pytest.mark.usefixtures("folder")
+def test_predict_adds_probabilities_and_true_points():
+    call("fit", "stars.csv", "-k", 3, "--out", "m.npz")
+    done = call("predict", "m.npz", "stars.csv", "--proba", "--denoise", "--out", "p.csv")
+    assert "Errors: x: x_err, y: e_y (matched by name)" in done.stderr
+    found, model = pd.read_csv("p.csv"), expected()
+    assert list(found.columns) == ["label", "p0", "p1", "p2", "x_true", "y_true"]
+    np.testing.assert_allclose(found[["p0", "p1", "p2"]], model.predict_proba(Z, X_err=SIZES))
+    np.testing.assert_allclose(found[["x_true", "y_true"]], model.denoise(Z, X_err=SIZES))
+
+
+@pytest.mark.usefixtures("folder")
 def test_predict_takes_other_names_in_the_order_of_the_fit():
     call("fit", "stars.csv", "-k", 3, "--out", "m.npz")
     STARS.rename(columns={"x": "ra", "y": "dec"}).to_csv("new.csv", index=False)
