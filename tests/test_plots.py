@@ -248,6 +248,15 @@ def test_choice_is_marked_among_the_candidates(ax, d):
     assert ax.get_ylabel() == ("criterion", "bandwidth along feature 1")[d - 1]
 
 
+def test_numbers_of_steps_are_compared_by_re_noising(ax):
+    model = NoisyKMeans(2, noise=noise.Gaussian(0.8), bandwidth="renoise", deconvolution="em")
+    display = SelectionDisplay.from_estimator(model.set_params(random_state=0).fit(X), ax=ax)
+    assert display.candidates.ravel().tolist() == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert display.chosen.tolist() == [model.n_steps_]
+    assert model.bandwidth_ is None
+    assert ax.get_xlabel() == "number of steps"
+
+
 def test_three_axes_have_a_curve_each(ax):
     tried = np.array(np.meshgrid([1, 2], [1, 2], [1, 2])).reshape(3, -1).T
     SelectionDisplay(tried, tried @ [1, 10, 100], [1, 1, 2], ("a", "b", "c")).plot(ax=ax)

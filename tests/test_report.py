@@ -125,6 +125,13 @@ def test_density_that_is_sent_is_that_of_the_model(model):
     assert max(field["shape"]) <= 160
 
 
+def test_numbers_of_steps_that_were_compared_are_sent():
+    model = NoisyKMeans(2, noise=LAW, bandwidth="renoise", deconvolution="em", random_state=0)
+    criterion = sent(render(model.fit(Z)))["criterion"]
+    assert criterion["quantity"] == "number of steps"
+    assert [row[0] for row in criterion["candidates"]] == [1, 2, 4, 8, 16, 32, 64, 128]
+
+
 def test_without_observations_their_histogram_is_drawn(model):
     data = sent(render(model))
     assert data["points"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,12 @@ def _hand_over(found: dict[str, NDArray[Any]], out: Path | None, *, as_machine: 
     if as_machine:
         import json  # noqa: PLC0415
 
-        named = {"labels" if name == "label" else name: found[name].tolist() for name in found}
+        named = {
+            "labels" if name == "label" else name: [
+                None if isnan(x) else x for x in values.tolist()
+            ]
+            for name, values in found.items()
+        }
         click.echo(json.dumps(named))
     elif out is None:
         click.echo(",".join(found))

@@ -202,7 +202,8 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self.histogram_ = task.histogram
         self.density_ = estimate.density
         self.n_steps_ = estimate.n_steps
-        self.selection_ = estimate.selection
+        compared = estimate.steps is not None and len(estimate.steps.criterion) > 1
+        self.selection_ = estimate.steps if compared else estimate.selection
         self.bandwidth_ = None if estimate.selection is None else estimate.selection.bandwidth
 
     def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:

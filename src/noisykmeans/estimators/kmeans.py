@@ -125,7 +125,7 @@ class NoisyKMeans(
     n_steps_ : int or None
         The number of steps of maximum likelihood.
     selection_ : selection.Selection or None
-        The bandwidths that were tried, and what they scored.
+        The bandwidths, or numbers of steps, that were tried, and what they scored.
     density_ : Density or None
         The estimated density of the clean points: of ``X @ components_.T``.
     components_ : array of shape (r, d) or None

@@ -77,12 +77,12 @@ class SelectionDisplay:
 
     @classmethod
     def from_estimator(cls, model: NoisyKMeans | DeconvolvedDensity, *, ax: Any = None) -> Self:
-        """Draw how the bandwidth of a fitted model was chosen.
+        """Draw how the bandwidth of a fitted model, or its number of steps, was chosen.
 
         Parameters
         ----------
         model : NoisyKMeans or DeconvolvedDensity
-            Fitted with a rule that compares bandwidths, such as ``bandwidth="renoise"``.
+            Fitted with a rule that compares, such as ``bandwidth="renoise"``.
         ax : matplotlib Axes or None
             Where to draw.
         """
@@ -93,10 +93,12 @@ class SelectionDisplay:
             )
             raise ValueError(
                 f"nothing was compared to choose the smoothing ({how}): fit with "
-                f"deconvolution='kernel' and bandwidth='renoise', 'cv' or 'lepski'"
+                f"bandwidth='renoise'"
             )
-        names = axes_of(model)[0]
-        return cls(tried.candidates, tried.criterion, tried.bandwidth, names).plot(ax=ax)
+        values = (tried.candidates, tried.criterion, tried.bandwidth)
+        if model.n_steps_ is not None:
+            return cls(*values, quantity="number of steps").plot(ax=ax)
+        return cls(*values, axes_of(model)[0]).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.

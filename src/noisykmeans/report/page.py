@@ -171,7 +171,7 @@ def _criterion(model: NoisyKMeans, data: dict[str, Any]) -> str:
         else:
             text = "The bandwidth was given, or follows from a rule that compares nothing."
         return _section("Choice of the smoothing", f"<p>{text}</p>")
-    label = "What the rule scored for each bandwidth; smaller is better"
+    label = "What the rule scored for each candidate; smaller is better"
     body = (
         f'<div class="tools">{_zoom()}</div>{_canvas("criterion", label, low=True)}'
         f'<p class="soft small">Smaller is better; the star is the choice.</p>'

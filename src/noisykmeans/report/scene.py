@@ -138,11 +138,12 @@ class Scene:
         tried = self.model.selection_
         if tried is None or len(tried.criterion) < 2:
             return None
-        names, _ = axes_of(self.model)
+        steps = self.model.n_steps_ is not None
+        names = [""] if steps else list(axes_of(self.model)[0])
         order = np.argsort(tried.candidates[:, 0], kind="stable")
         return {
-            "quantity": "bandwidth",
-            "names": list(names),
+            "quantity": "number of steps" if steps else "bandwidth",
+            "names": names,
             "candidates": _rounded(tried.candidates[order]),
             "criterion": _rounded(tried.criterion[order]),
         }
