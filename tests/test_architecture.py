@@ -17,7 +17,7 @@ SOURCE = Path(noisykmeans.__file__).parent
 
 # The way of the data, from the bottom up. A module may import from lower layers and its own.
 LAYERS = [
-    {"_kernels"},
+    {"_kernels", "units"},
     {"batches", "files", "grid", "metrics", "noise", "windows"},
     {"encoding", "tables"},
     {"persistence"},
@@ -29,7 +29,7 @@ LAYERS = [
     {"reduction"},
     {"parameters", "validation"},
     {"estimators"},
-    {"datasets", "views"},
+    {"datasets", "interchange", "views"},
     {"plots", "report"},
     {"demo", "experiments"},
     {"cli"},

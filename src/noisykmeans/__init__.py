@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from noisykmeans import (
         datasets,
         experiments,
+        interchange,
         metrics,
         noise,
         persistence,
@@ -45,6 +46,7 @@ __all__ = [
     "NoisyKMeans",
     "datasets",
     "experiments",
+    "interchange",
     "load",
     "metrics",
     "noise",

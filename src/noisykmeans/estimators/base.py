@@ -18,6 +18,7 @@ from noisykmeans.observations import Observations, bounds, standard_deviation
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.persistence import save
 from noisykmeans.selection import Task
+from noisykmeans.units import check_plain
 from noisykmeans.validation import (
     check_on_grid,
     check_outside,
@@ -72,6 +73,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _validated(self, X: ArrayLike, *, reset: bool, missing: bool) -> tuple[Array, Array]:
         """Return all rows and their bounds, in one pass; NaN where values are missing."""
+        check_plain(X, "X")
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=False)
         box = bounds(rows)

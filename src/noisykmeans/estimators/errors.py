@@ -13,6 +13,7 @@ from noisykmeans.groups import Kind
 from noisykmeans.noise import Gaussian, Noise, PerObservation
 from noisykmeans.observations import bounds
 from noisykmeans.partition import MOST_GROUPS, partition
+from noisykmeans.units import check_plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,6 +228,7 @@ def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
 
 
 def _numbers(values: Any, name: str) -> Array:
+    check_plain(values, name)
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
