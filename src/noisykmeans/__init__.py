@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         views,
         windows,
     )
+    from noisykmeans.cluster_count import select_n_clusters
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
@@ -53,6 +54,7 @@ __all__ = [
     "persistence",
     "plots",
     "report",
+    "select_n_clusters",
     "selection",
     "tables",
     "views",
@@ -66,6 +68,7 @@ _HOME = {
     "Histogram": "histogram",
     "NoisyKMeans": "estimators",
     "load": "persistence",
+    "select_n_clusters": "cluster_count",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,19 +10,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from noisykmeans.bootstrap import Walk, bootstrap, from_histogram
 from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.estimators.errors import Errors, as_covariances, varies
 from noisykmeans.mixture_posterior import MixturePosterior
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import closest
-from noisykmeans.parameters import as_noise
+from noisykmeans.parameters import as_noise, is_count
 from noisykmeans.posterior import Posterior
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.deconvolution.bumps import Bumps
+    from noisykmeans.estimation import Estimate, Method
     from noisykmeans.groups import Kind
+    from noisykmeans.selection import Task
 
     Array = NDArray[np.float64]
 
@@ -36,6 +42,12 @@ def _knows_of_errors(model: Answers) -> bool:
 class Answers(GridEstimator):
     """Answers that take the density of the clean points and the law of the errors together."""
 
+    n_bootstrap: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    center_std_errors_: Array | None
+    center_covariances_: Array | None
     cluster_centers_: Array
     components_: Array | None
     mixture_: Bumps | None
@@ -141,6 +153,39 @@ class Answers(GridEstimator):
             basis, seed = self.components_[:, varying], int(rng.randint(2**31 - 1))
             points = mixture.drawn_given(basis, points, np.random.default_rng(seed))
         return self._embedded(points)
+
+    def _deconvolve(self, method: Method, task: Task) -> Estimate:
+        """Set the density and what tells of it, and keep for the end of the fit how it was made."""
+        estimate = super()._deconvolve(method, task)
+        self._again = partial(from_histogram, method, task, estimate)
+        return estimate
+
+    _again: Callable[[Array, Walk], Callable[[np.random.Generator], Array]]
+
+    def _check_n_bootstrap(self) -> None:
+        n = self.n_bootstrap
+        if not (is_count(n) and n > 1) and not (n == 0 and not isinstance(n, bool)):
+            raise ValueError(
+                f"n_bootstrap must be 0, for no standard errors, or an integer above 1; got {n!r}: "
+                f"100 are enough for an interval"
+            )
+
+    def _set_std_errors(self) -> None:
+        """Estimate centers from other samples, where that is asked for."""
+        again = self.__dict__.pop("_again")
+        self.center_std_errors_ = self.center_covariances_ = None
+        if not self.n_bootstrap:
+            return
+        k, d = self.cluster_centers_.shape
+        constants = np.full(d, np.nan) if self.density_ is None else self._constants
+        varying = np.flatnonzero(np.isnan(constants))
+        once = again(self.cluster_centers_[:, varying], Walk(self.max_iter, self.tol))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        sureness = bootstrap(once, self.n_bootstrap, seed)
+        self.center_covariances_ = np.zeros((k, d, d))
+        self.center_covariances_[:, varying[:, None], varying] = sureness.covariances
+        self.center_std_errors_ = np.zeros((k, d))
+        self.center_std_errors_[:, varying] = sureness.std_errors
 
     def _without_law(self, X_err: Any, X_cov: Any) -> bool:
         """Return whether there are no errors, neither in the fit nor now."""

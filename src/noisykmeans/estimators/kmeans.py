@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from noisykmeans.bootstrap import from_points, from_problem
 from noisykmeans.estimators.answers import Answers
 from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
@@ -105,6 +106,9 @@ class NoisyKMeans(
     tol : float
         With errors: the centers rest when no coordinate moves by more than this share of the
         grid's spacing. Without: as in `KMeans`.
+    n_bootstrap : int
+        From how many other samples, drawn by a Poisson bootstrap, the standard errors of the
+        centers are found; 0 leaves them out. 100 are enough for an interval.
     random_state : int, RandomState or None
         Source of randomness of the starts, and of rules that draw.
 
@@ -112,6 +116,10 @@ class NoisyKMeans(
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
         The centers.
+    center_std_errors_ : array of shape (n_clusters, d) or None
+        With `n_bootstrap`: the standard errors of the centers.
+    center_covariances_ : array of shape (n_clusters, d, d) or None
+        With `n_bootstrap`: the covariance matrix of each center.
     labels_ : array of shape (n,)
         The closest center of each observation; -1 where no coordinate was observed.
     inertia_ : float
@@ -160,6 +168,7 @@ class NoisyKMeans(
         n_init: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        n_bootstrap: int = 0,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -172,6 +181,7 @@ class NoisyKMeans(
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_bootstrap = n_bootstrap
         self.random_state = random_state
 
     def fit(
@@ -221,6 +231,7 @@ class NoisyKMeans(
                 else:
                     reduction = unreduced(self._estimate(rows, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
+            self._set_std_errors()
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
@@ -237,6 +248,7 @@ class NoisyKMeans(
             rng = check_random_state(self.random_state)
             estimate = self._estimate_from_histogram(histogram, self.n_clusters, rng)
             self._quantise(unreduced(estimate), histogram.mass, rng)
+            self._set_std_errors()
         return self
 
     def _check_lloyd(self, dimension: int | None) -> None:
@@ -247,6 +259,7 @@ class NoisyKMeans(
             if not (automatic or is_count(value)):
                 or_auto = "'auto' or " if name == "n_init" else ""
                 raise ValueError(f"{name} must be {or_auto}a positive integer; got {value!r}")
+        self._check_n_bootstrap()
         if not (is_real(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a finite number, not negative; got {self.tol!r}")
         if is_array(self.init) and dimension is not None:
@@ -273,6 +286,7 @@ class NoisyKMeans(
         self.bandwidth_ = np.zeros(X.shape[1])
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
         self.components_ = self.mixture_ = None
+        self._again = partial(from_points, sample)
 
     def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
         """Return the measure of the clean points, and set the attributes that tell of it."""
@@ -296,6 +310,7 @@ class NoisyKMeans(
         warn_of_noise(problem.noise, scale, sample.mass, np.array(axes))
         reduction, task = reduced(problem, method)
         self._describe(task, reduction.estimate)
+        self._again = partial(from_problem, method, problem, reduction.estimate)
         return reduction
 
     def _quantise(self, reduction: Reduction, mass: float, rng: np.random.RandomState) -> None:
