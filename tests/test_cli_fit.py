@@ -151,6 +151,18 @@ def test_shared_law_adds_to_the_columns_of_errors():
 
 
 @pytest.mark.usefixtures("folder")
+def test_bootstrap_adds_standard_errors():
+    arguments = ["fit", "stars.csv", "-k", 3, "--errors", "none", "--noise", "gaussian:1.5"]
+    done = call(*arguments, "--bootstrap", 5, "--report", "r.html")
+    assert done.stdout.count(" ± ") == 6
+    assert '<th scope="col">± x</th>' in Path("r.html").read_text(encoding="utf-8")
+    found = json.loads(call(*arguments, "--bootstrap", 5, "--json").stdout)
+    model = NoisyKMeans(3, noise=noise.Gaussian(1.5), n_bootstrap=5, random_state=0).fit(Z)
+    errors = [list(cluster["std_errors"].values()) for cluster in found["clusters"]]
+    np.testing.assert_allclose(errors, model.center_std_errors_)
+
+
+@pytest.mark.usefixtures("folder")
 def test_weights_are_no_feature_and_count():
     STARS.assign(w=np.arange(300) % 2).to_csv("w.csv", index=False)
     found = json.loads(call("fit", "w.csv", "-k", 3, "--weights", "w", "--json").stdout)

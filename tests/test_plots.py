@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from sklearn.metrics import pairwise_distances_argmin
 
 from noisykmeans import DeconvolvedDensity, NoisyKMeans, noise
+from noisykmeans.cluster_count import ClusterCount
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
 from noisykmeans.plots import (
@@ -285,6 +286,28 @@ def test_numbers_of_clusters_have_bars_and_a_star(ax):
     assert ax.lines[-1].get_xydata().tolist() == [[2, 0.9]]
     assert list(ax.get_xticks()) == [1, 2, 3]
     assert ax.get_ylabel() == "gap"
+
+
+def test_unstable_numbers_are_hollow(ax):
+    tried = ClusterCount(
+        np.array([2, 3, 4]),
+        np.ones(3),
+        np.array([0.2, 0.9, 1.0]),
+        np.ones(3),
+        np.array([1, 1, 0.5]),
+        3,
+    )
+    ClusterCountDisplay.from_count(tried, ax=ax)
+    full, hollow = [line for line in ax.lines if line.get_marker() == "o"]
+    assert list(full.get_xdata()) == [2, 3]
+    assert (list(hollow.get_xdata()), hollow.get_markerfacecolor()) == ([4], "white")
+    assert ax.lines[-1].get_xydata().tolist() == [[3, 0.9]]
+
+
+def test_covariances_of_the_centers_are_drawn(ax):
+    model = NoisyKMeans(2, noise=noise.Gaussian(0.3), n_bootstrap=5, random_state=0).fit(X)
+    display = PartitionDisplay.from_estimator(model, X, ax=ax)
+    np.testing.assert_allclose(display.errors, model.center_covariances_)
 
 
 def test_values_that_do_not_belong_to_the_numbers_are_refused():

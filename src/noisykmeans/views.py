@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["View", "axes_of", "feature_names", "marginal"]
+__all__ = ["View", "axes_of", "center_errors", "feature_names", "marginal"]
 
 _SAME = 1e-9  # distance up to which two directions are one
 
@@ -140,6 +140,15 @@ def feature_names(model: NoisyKMeans | DeconvolvedDensity) -> tuple[str, ...]:
     """Return the names of the features that a model was fitted on, or their numbers."""
     numbered = [f"feature {v}" for v in range(model.n_features_in_)]
     return tuple(map(str, getattr(model, "feature_names_in_", numbered)))
+
+
+def center_errors(model: NoisyKMeans) -> Array | None:
+    """Return the covariances of the centers' errors, or their standard errors, if known."""
+    for name in ("center_covariances_", "center_std_errors_"):
+        known = getattr(model, name, None)
+        if known is not None:
+            return np.asarray(known)
+    return None
 
 
 def marginal(density: Density, axes: Sequence[int]) -> Density:

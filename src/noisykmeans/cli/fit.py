@@ -81,6 +81,14 @@ class _Places:
     type=click.Choice(["auto", "em", "kernel"]),
     help="The deconvolution: maximum likelihood or the paper's estimator.",
 )
+@click.option(
+    "--bootstrap",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="From how many resampled fits the standard errors of the centers are found; 50 tell "
+    "enough. 0 leaves them out.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, LARGEST_SEED))
 @click.option("--out", type=FILE, help="The model, .npz, for predict and show.")
 @click.option("--labels", type=FILE, help="The label of each row, .csv or .parquet.")
@@ -96,6 +104,7 @@ def fit(  # noqa: PLR0913  the options of a command
     errors: str,
     noise: str | None,
     method: str,
+    bootstrap: int,
     seed: int,
     weights: str | None,
     drop_missing: bool,
@@ -134,7 +143,9 @@ def fit(  # noqa: PLR0913  the options of a command
 
         if law is None and rows.X_err is None:
             rows.check_complete(chosen.features)
-        model = NoisyKMeans(clusters, noise=law, deconvolution=method, random_state=seed)
+        model = NoisyKMeans(
+            clusters, noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
+        )
         with told_warnings() as told:
             model.fit(rows.X, sample_weight=rows.weights, X_err=rows.X_err)
         name_features(model, chosen.features)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
 from noisykmeans.plots.style import axes_or_new, look_of
-from noisykmeans.views import View
+from noisykmeans.views import View, center_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ class PartitionDisplay:
         Parameters
         ----------
         model : NoisyKMeans
-            Fitted. Where it has `center_std_errors_`, they are drawn.
+            Fitted. With `n_bootstrap` the errors of its centers are drawn.
         X : array of shape (n, d)
             Observations.
         features : sequence of one or two int or str, or None
@@ -95,7 +95,7 @@ class PartitionDisplay:
             )
         view = View.of(model, features)
         centers = model.cluster_centers_
-        known = getattr(model, "center_std_errors_", None)
+        known = center_errors(model)
         some = np.arange(0, len(points), max(-(-len(points) // MOST_POINTS), 1))
         return cls(
             view.project(centers),

@@ -12,7 +12,7 @@ import numpy as np
 
 from noisykmeans.density import Density
 from noisykmeans.histogram import Histogram
-from noisykmeans.views import View, axes_of, feature_names, marginal
+from noisykmeans.views import View, axes_of, center_errors, feature_names, marginal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -74,7 +74,7 @@ class Scene:
         """
         model = self.model
         centers = model.cluster_centers_
-        known = getattr(model, "center_std_errors_", None)
+        known = center_errors(model)
         every = View(self.names, self.basis)
         return {
             "axes": list(self.names),
