@@ -163,6 +163,22 @@ def test_bootstrap_adds_standard_errors():
 
 
 @pytest.mark.usefixtures("folder")
+def test_range_of_clusters_is_compared():
+    law = ["--errors", "none", "--noise", "gaussian:1.5"]
+    done = call("fit", "stars.csv", "-k", "2-4", *law, "--json")
+    count = noisykmeans.select_n_clusters(Z, [2, 3, 4], noise=noise.Gaussian(1.5), random_state=0)
+    assert str(count) in done.stderr
+    assert len(json.loads(done.stdout)["clusters"]) == count.recommended == 3
+
+
+@pytest.mark.parametrize("wrong", ["0", "-3", "5-2", "three", "1.5", ""])
+@pytest.mark.usefixtures("folder")
+def test_numbers_of_clusters_that_are_none_are_told(wrong):
+    message = refused("fit", "stars.csv", f"--clusters={wrong}")
+    assert message.startswith(f"--clusters: {wrong!r} is no number of clusters")
+
+
+@pytest.mark.usefixtures("folder")
 def test_weights_are_no_feature_and_count():
     STARS.assign(w=np.arange(300) % 2).to_csv("w.csv", index=False)
     found = json.loads(call("fit", "w.csv", "-k", 3, "--weights", "w", "--json").stdout)

@@ -12,7 +12,7 @@ from chromium import Chromium
 from noisykmeans import NoisyKMeans, noise
 from noisykmeans.datasets import make_mod2
 from noisykmeans.report import render, write
-from noisykmeans.report.tables import shares
+from noisykmeans.report.tables import readable, shares
 
 _, Z, _ = make_mod2(3, 300, random_state=0)
 LAW = noise.Gaussian(3**0.5)
@@ -130,6 +130,22 @@ def test_numbers_of_steps_that_were_compared_are_sent():
     criterion = sent(render(model.fit(Z)))["criterion"]
     assert criterion["quantity"] == "number of steps"
     assert [row[0] for row in criterion["candidates"]] == [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+def test_digits_tell_places_apart_whatever_their_offset():
+    offset = 1e9
+    far = Z + offset
+    model = NoisyKMeans(2, noise=LAW, random_state=0).fit(far)
+    text = render(model, far)
+    points = sent(text)["points"]
+    x = np.frombuffer(base64.b64decode(points["columns"][0]), "<f4").astype(float)
+    x += points["origin"][0]
+    np.testing.assert_allclose(x, far[:, 0], rtol=0, atol=1e-3)
+    table = clusters(text)["feature 0"]
+    np.testing.assert_allclose(table, model.cluster_centers_[:, 0], rtol=0, atol=0.01)
+    (first, second) = [row[0] for row in readable(model.cluster_centers_)]
+    assert abs(float(first) - model.cluster_centers_[0, 0]) < 0.01
+    assert first != second
 
 
 def test_without_observations_their_histogram_is_drawn(model):
@@ -344,6 +360,17 @@ def test_table_is_copied_as_spreadsheets_take_it(page, model):
     np.testing.assert_allclose(found, model.cluster_centers_, rtol=1e-9)
     words = page.run("document.querySelector('[data-copy=clusters]').textContent")
     assert words == "Copied"
+
+
+def test_long_names_do_not_widen_the_page(browser, tmp_path):
+    X = in_five_dimensions(3)
+    frame = pd.DataFrame(X, columns=[f"a_rather_long_name_of_a_feature_{v}" for v in range(5)])
+    path = tmp_path / "page.html"
+    write(NoisyKMeans(3, noise=noise.Gaussian(0.5), random_state=0).fit(frame), path, frame)
+    browser.size(360)
+    browser.open(path)
+    root = "document.documentElement"
+    assert browser.run(f"{root}.scrollWidth <= {root}.clientWidth")
 
 
 def test_axes_can_be_chosen(browser, tmp_path):

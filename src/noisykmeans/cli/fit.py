@@ -52,7 +52,11 @@ class _Places:
 @click.command("fit")
 @click.argument("table", type=FILE)
 @click.option(
-    "--clusters", "-k", required=True, type=click.IntRange(1), help="The number of centers."
+    "--clusters",
+    "-k",
+    required=True,
+    metavar="K|A-B",
+    help="The number of centers, or a range such as 2-6, whose numbers are compared.",
 )
 @click.option(
     "--columns", metavar="A,B,...", help="The features.  [default: all columns of numbers]"
@@ -99,7 +103,7 @@ class _Places:
 def fit(  # noqa: PLR0913  the options of a command
     *,
     table: Path,
-    clusters: int,
+    clusters: str,
     columns: str | None,
     errors: str,
     noise: str | None,
@@ -129,9 +133,11 @@ def fit(  # noqa: PLR0913  the options of a command
     with plain_errors(debug=debug):
         places.check()
         from noisykmeans.cli.columns import choose, names_of  # noqa: PLC0415
+        from noisykmeans.cli.counts import compare, parse_numbers  # noqa: PLC0415
         from noisykmeans.cli.laws import parse_law  # noqa: PLC0415
         from noisykmeans.cli.rows import Rows, name_features, opened  # noqa: PLC0415
 
+        numbers = parse_numbers(clusters)
         law = None if noise is None else parse_law(noise)
         opened_table = opened(table)
         numeric = [name for name in opened_table.numeric if name != weights]
@@ -144,9 +150,11 @@ def fit(  # noqa: PLR0913  the options of a command
         if law is None and rows.X_err is None:
             rows.check_complete(chosen.features)
         model = NoisyKMeans(
-            clusters, noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
+            numbers[0], noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
         )
         with told_warnings() as told:
+            if len(numbers) > 1:
+                say(compare(model, rows, numbers), json=as_machine)
             model.fit(rows.X, sample_weight=rows.weights, X_err=rows.X_err)
         name_features(model, chosen.features)
         result = _Result(model, chosen, rows, told)

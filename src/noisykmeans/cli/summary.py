@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisykmeans.report.tables import shares
+from noisykmeans.report.tables import readable, shares
 from noisykmeans.views import feature_names
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def as_rows(model: NoisyKMeans) -> tuple[list[str], list[list[str]]]:
     for key, title in (("share", "share"), ("observations", "observations")):
         head += [title] if key in clusters[0] else []
     rows = []
-    for cluster in clusters:
+    shown = readable(model.cluster_centers_)
+    for cluster, texts in zip(clusters, shown, strict=True):
         row = [str(cluster["label"])]
         row += [f"{cluster['share']:.1%}"] if "share" in cluster else []
         row += [f"{cluster['observations']:,}"] if "observations" in cluster else []
-        for name in names:
+        for name, value in zip(names, texts, strict=True):
             error = cluster.get("std_errors", {}).get(name)
-            value = f"{cluster['center'][name]:.4g}"
             row.append(value if error is None else f"{value} ± {error:.2g}")
         rows.append(row)
     return [*head, *names], rows

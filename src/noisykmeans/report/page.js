@@ -13,8 +13,14 @@
   const show = (v) => {
     if (!Number.isFinite(v)) return "–";
     const size = Math.abs(v);
-    const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? v.toExponential(3) : String(+v.toPrecision(4));
-    return text.replace("-", "−");
+    const text = size !== 0 && (size >= 1e6 || size < 1e-4) ? v.toExponential(3).replace(/\.?0+e/, "e") : String(+v.toPrecision(4));
+    return text.replace(/-/g, "−");
+  };
+
+  // Numbers on an axis, with the digits in which places on it differ, whatever its offset.
+  const along = (v, range) => {
+    const digits = 3 - Math.floor(Math.log10(range));
+    return digits < 0 || digits > 7 ? show(v) : String(+v.toFixed(digits)).replace("-", "−");
   };
 
   // Ticks at 1, 2 or 5 times a power of ten; of a logarithmic axis, at such numbers themselves.
@@ -33,7 +39,7 @@
     const step = power * [1, 2, 5, 10].find((m) => m * power >= rough);
     const found = [];
     for (let i = Math.ceil(low / step); i * step <= high; i += 1)
-      found.push([i * step, show(log ? 10 ** (i * step) : Math.abs(i * step) < step / 1e6 ? 0 : i * step)]);
+      found.push([i * step, log ? show(10 ** (i * step)) : along(i ? i * step : 0, high - low)]);
     return found;
   }
 
@@ -84,7 +90,15 @@
     reset() { this.box = this.scene.bounds(); this.hide(); this.draw(); }
     measure() {
       const w = this.canvas.clientWidth, h = this.canvas.clientHeight;
-      this.frame = { left: 58, right: w - 12, top: 12, bottom: h - 44, w, h };
+      let left = 58;
+      if (this.box) {
+        const c = this.canvas.getContext("2d");
+        c.font = "12px system-ui, sans-serif";
+        const log = this.scene.log && this.scene.log[1];
+        const widths = ticks(...this.box.y, h / 60, log).map(([, text]) => c.measureText(text).width);
+        left = Math.min(Math.max(left, 30 + Math.max(...widths, 0)), w / 3);
+      }
+      this.frame = { left, right: w - 12, top: 12, bottom: h - 44, w, h };
       return w > 0;
     }
     px(x) { const f = this.frame; return f.left + ((x - this.box.x[0]) / span(this.box.x)) * (f.right - f.left); }
@@ -145,9 +159,13 @@
       c.strokeRect(f.left, f.top, f.right - f.left, f.bottom - f.top);
       c.fillStyle = css("--soft"); c.font = "12px system-ui, sans-serif";
       c.textAlign = "center"; c.textBaseline = "top";
+      let free = -Infinity; // labels do not touch
       for (const [v, text] of ticks(...this.box.x, (f.right - f.left) / 80, s.log && s.log[0])) {
         c.beginPath(); c.moveTo(this.px(v), f.bottom); c.lineTo(this.px(v), f.bottom + 4); c.stroke();
+        const half = c.measureText(text).width / 2;
+        if (this.px(v) - half < free) continue;
         c.fillText(text, this.px(v), f.bottom + 7);
+        free = this.px(v) + half + 8;
       }
       c.textAlign = "right"; c.textBaseline = "middle";
       for (const [v, text] of ticks(...this.box.y, (f.bottom - f.top) / 60, s.log && s.log[1])) {
@@ -285,7 +303,7 @@
   const field = (fields, axes) => (fields && fields[axes.join(",")] ? new Field(fields[axes.join(",")]) : null);
 
   const points = data.points && {
-    columns: data.points.columns.map((text) => new Float32Array(bytes(text))),
+    columns: data.points.columns.map((text, i) => Float64Array.from(new Float32Array(bytes(text)), (v) => v + data.points.origin[i])),
     labels: data.points.labels, rows: data.points.rows,
   };
   const cluster = (j) => `cluster ${j}`;
@@ -458,14 +476,15 @@
         const y = this.flat ? plot.py(0) : plot.py(center[1]);
         if (this.layers.centers && (plot.px(center[0]) - px) ** 2 + (y - py) ** 2 < 100) best = -2 - j;
       });
-      const line = (values) => this.axes.map((a, i) => `${data.axes[a]} = ${show(values[i])}`).join("\n");
+      const one = (a, i, v) => `${data.axes[a]} = ${along(v, span(this.bounds()[i ? "y" : "x"]))}`;
+      const line = (values) => this.axes.map((a, i) => one(a, i, values[i])).join("\n");
       if (best >= 0) {
         const values = this.axes.map((a) => points.columns[a][best]);
         return `row ${points.rows[best]}, ${cluster(points.labels[best])}\n${line(values)}`;
       }
       if (best < -1) {
         const j = -2 - best, S = this.errors && this.errors[j];
-        const text = this.axes.map((a, i) => `${data.axes[a]} = ${show(this.centers[j][i])}${S ? ` ± ${show(Math.sqrt(S[i][i]))}` : ""}`);
+        const text = this.axes.map((a, i) => `${one(a, i, this.centers[j][i])}${S ? ` ± ${show(Math.sqrt(S[i][i]))}` : ""}`);
         return [`center of ${cluster(j)}`, ...text].join("\n");
       }
       const x = plot.at(px, py).slice(0, this.axes.length);

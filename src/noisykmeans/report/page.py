@@ -162,6 +162,8 @@ def _criterion(model: NoisyKMeans, data: dict[str, Any]) -> str:
     if data["criterion"] is None:
         if model.density_ is None:
             text = "Without errors nothing is smoothed."
+        elif model.n_steps_ == 0:
+            text = "The density is the most likely mixture of Gaussian bumps. Nothing was compared."
         elif model.n_steps_ is not None:
             text = (
                 f"The density was made more likely in {model.n_steps_} steps. Nothing was "

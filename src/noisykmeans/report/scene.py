@@ -113,10 +113,15 @@ class Scene:
         some = np.arange(0, rows, max(-(-rows // MOST_POINTS), 1))
         taken = X[some] if isinstance(X, np.ndarray) else np.asarray(X)[some]
         columns = [View((), direction[None]).project(taken)[:, 0] for direction in self.basis]
+        # Differences from the centers need fewer digits than the values.
+        origin = _rounded(self.basis @ self.model.cluster_centers_.mean(axis=0))
         with_gaps = self.model.density_ is not None or not np.isnan(taken).any()
         labels = _labels(self.model, taken) if with_gaps else np.full(len(some), -1)
         return {
-            "columns": [_encoded(column, np.float32) for column in columns],
+            "origin": origin,
+            "columns": [
+                _encoded(x - middle, np.float32) for x, middle in zip(columns, origin, strict=True)
+            ],
             "labels": labels.tolist(),
             "rows": some.tolist(),
         }
@@ -187,9 +192,9 @@ def _encoded(values: Array, kind: Any) -> str:
 
 
 def _rounded(values: ArrayLike) -> Any:
-    """Return lists of numbers of eight digits."""
+    """Return lists of numbers of twelve digits."""
     array = np.asarray(values, dtype=np.float64)
-    return np.array([float(f"{v:.8g}") for v in array.ravel()]).reshape(array.shape).tolist()
+    return np.array([float(f"{v:.12g}") for v in array.ravel()]).reshape(array.shape).tolist()
 
 
 def _key(axes: Any) -> str:

@@ -15,13 +15,13 @@ from noisykmeans.views import axes_of, feature_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.estimators import NoisyKMeans
 
     Array = NDArray[np.float64]
 
-__all__ = ["clusters", "facts", "findings", "settings", "shares", "versions"]
+__all__ = ["clusters", "facts", "findings", "readable", "settings", "shares", "versions"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 _LONGEST = 300  # characters of a setting
@@ -38,6 +38,7 @@ def clusters(model: NoisyKMeans) -> str:
     for name in names:
         head += [name, f"± {name}"] if errors is not None else [name]
     lines = []
+    shown = readable(model.cluster_centers_)
     for j, center in enumerate(model.cluster_centers_):
         mark = f'<canvas class="mark" data-cluster="{j}" aria-hidden="true"></canvas>'
         cells = [f'<th scope="row" data-value="{j}">{mark}{j}</th>']
@@ -46,9 +47,9 @@ def clusters(model: NoisyKMeans) -> str:
         if counts is not None:
             cells.append(f'<td data-value="{counts[j]}">{counts[j]:,}</td>')
         for v, value in enumerate(center):
-            cells.append(_number(value))
+            cells.append(_number(value, shown[j][v]))
             if errors is not None:
-                cells.append(_number(errors[j][v]))
+                cells.append(_number(errors[j][v], f"{errors[j][v]:.2g}"))
         lines.append(f"<tr>{''.join(cells)}</tr>")
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
@@ -79,6 +80,21 @@ def shares(model: NoisyKMeans) -> Array | None:
     return np.asarray(masses / masses.sum())
 
 
+def readable(values: ArrayLike) -> list[list[str]]:
+    """Return numbers as text, with the digits in which those of a column differ.
+
+    Examples
+    --------
+    >>> readable([[0.123456, 1e6 + 1.25], [10.0, 1e6 + 3.0]])
+    [['0.1235', '1000001.25'], ['10', '1000003']]
+    """
+    array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    size, spread = np.abs(array).max(axis=0), np.ptp(array, axis=0)
+    offset = np.where(spread > 0, size / np.where(spread > 0, spread, 1.0), 1.0)
+    digits = np.clip(4 + np.ceil(np.log10(np.maximum(offset, 1.0)) - 0.5), 4, 14).astype(int)
+    return [[f"{v:.{p}g}" for v, p in zip(row, digits.tolist(), strict=True)] for row in array]
+
+
 def settings(model: NoisyKMeans) -> str:
     """Return the table of the parameters."""
     rows = [(name, repr(value)) for name, value in model.get_params(deep=False).items()]
@@ -97,7 +113,9 @@ def findings(model: NoisyKMeans) -> dict[str, str]:
     found["Features"] = ", ".join(feature_names(model))
     found["Sum of squared distances (inertia_)"] = f"{model.inertia_:.6g}"
     found["Iterations"] = str(model.n_iter_)
-    if model.n_steps_ is not None:
+    if model.n_steps_ == 0:
+        found["Smoothing"] = "maximum likelihood, a mixture of Gaussian bumps"
+    elif model.n_steps_ is not None:
         found["Smoothing"] = f"maximum likelihood, {model.n_steps_} steps"
     elif model.density_ is not None:
         each = ", ".join(f"{value:.4g}" for value in np.ravel(model.bandwidth_))
@@ -127,8 +145,8 @@ def _counts(model: NoisyKMeans) -> NDArray[np.intp] | None:
     return np.bincount(labels[labels >= 0], minlength=len(model.cluster_centers_))
 
 
-def _number(value: float) -> str:
-    return f'<td data-value="{value:.10g}">{value:.4g}</td>'.replace(">-", ">\N{MINUS SIGN}")
+def _number(value: float, shown: str) -> str:
+    return f'<td data-value="{value:.12g}">{shown}</td>'.replace(">-", ">\N{MINUS SIGN}")
 
 
 def _shortened(text: str) -> str:
