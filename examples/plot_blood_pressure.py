@@ -1,10 +1,11 @@
-"""Repeated readings of an unknown error: blood pressure.
+"""Repeated readings of an unknown error: blood pressure
+=====================================================
 
-    python examples/plot_blood_pressure.py
+``python examples/plot_blood_pressure.py`` in the folder above.
 
 Simulated, so that the truth is known: three groups of subjects, each measured one to three times.
 Single readings scatter widely, more so in the systolic pressure, with tails heavier than a
-Gaussian's. Nobody tells their law: `noise.from_replicates` estimates it from the differences of
+Gaussian's. Nobody tells their law: ``noise.from_replicates`` estimates it from the differences of
 readings of the same subject, and subjects that were measured more often count for more.
 """
 
@@ -24,7 +25,7 @@ from noisykmeans.metrics import clean_distortion
 
 Array = np.ndarray[Any, Any]
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path("docs") / "images"
 MEANS = np.array([[112.0, 72.0], [132.0, 76.0], [140.0, 94.0]])  # systolic, diastolic, in mmHg
 SPREAD = np.array([5.0, 4.0])
 ERRORS = noise.Laplace((9.0, 4.0))  # of a single reading

@@ -1,9 +1,10 @@
-"""Features with standard errors: cell nuclei in images of breast tissue.
+"""Features with standard errors: cell nuclei in images of breast tissue
+=====================================================================
 
-    python examples/plot_breast_cancer.py
+``python examples/plot_breast_cancer.py`` in the folder above.
 
 Each image gives the mean of a feature over its nuclei *and the standard error of that mean*, one
-for each image: `X_err`. Two clusters are sought without the diagnoses, and compared with them. On
+for each image: ``X_err``. Two clusters are sought without the diagnoses, and compared with them. On
 these data the errors are mostly small against the distance of the clusters, and what they change
 is small, too; the table says by how much.
 """
@@ -24,7 +25,7 @@ from noisykmeans import NoisyKMeans
 
 Array = np.ndarray[Any, Any]
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path("docs") / "images"
 PAIRS = [  # of different kinds, with small and with large errors
     ("radius", "texture"),
     ("radius", "concave points"),
