@@ -1,14 +1,21 @@
-"""The page on the paper shows what its script has made."""
+"""The pages show what their scripts have made, and their code runs."""
 
+import doctest
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
+import sklearn
 
 from noisykmeans.cli import main
 from noisykmeans.experiments.figures import NAMES
 from noisykmeans.experiments.methods import METHODS
+
+mpl.use("Agg")
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -60,7 +67,7 @@ def test_other_choices_are_ones_that_the_command_knows_and_the_page_lists():
         assert f"| {words} | " in PAGE
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
 def test_what_a_page_links_to_exists(page):
     for target in re.findall(r"\]\(([^)h#][^)#]*)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).is_file(), target
@@ -72,3 +79,51 @@ def test_page_on_accuracy_has_its_tables():
         table = page.split(f"<!-- begin: {name} -->")[1].split(f"<!-- end: {name} -->")[0]
         assert table.count("\n| ") > 30
         assert "default (100)" in table
+
+
+CODE = re.compile(
+    r"(<!-- not run[^>]*-->\n)?```(python|pycon)\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL
+)
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+PAGES = sorted(page for page in DOCS.rglob("*.md") if CODE.search(page.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": page.stem}
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    with sklearn.config_context():
+        for unrun, kind, code, text in CODE.findall(page.read_text(encoding="utf-8")):
+            if unrun:
+                continue
+            if kind == "python":
+                exec(compile(code, str(page), "exec"), names)  # noqa: S102  it is to be tested
+                printed = capsys.readouterr().out
+                assert NUMBER.sub("", printed).split() == NUMBER.sub("", text or printed).split()
+                figures = [float(x) for x in NUMBER.findall(text or printed)]
+                assert [float(x) for x in NUMBER.findall(printed)] == pytest.approx(
+                    figures, rel=0.05, abs=0.1
+                )  # machines differ in the last digits, and in draws that hang on them
+            else:
+                shown = parser.get_doctest(code, names, page.name, str(page), 0)
+                said = []
+                runner.run(shown, out=said.append, clear_globs=False)
+                assert not said, "".join(said)
+                names |= shown.globs
+    plt.close("all")
+
+
+COMMANDS = [
+    (page.name, line)
+    for page in sorted(DOCS.rglob("*.md"))
+    for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("noisykmeans ")
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_of_pages_are_ones_that_the_command_line_knows(page, line):
+    verb, *rest = shlex.split(line, comments=True)[1:]
+    assert main.commands[verb].make_context(verb, rest).params, page
