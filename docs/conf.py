@@ -60,6 +60,7 @@ html_title = f"noisykmeans {release}"
 html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_show_sourcelink = False
+html_sidebars = {"*": []}  # pages that stand alone have no section to navigate
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,

@@ -1,9 +1,12 @@
 """The examples run, print their tables and draw their pictures."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -55,3 +58,27 @@ def test_blood_pressure_prefers_noisy_k_means(monkeypatch, tmp_path, capsys):
     }
     assert rows["noisy k-means"][0] < rows["k-means on means"][0]
     assert (tmp_path / "blood-pressure.png").read_bytes().startswith(b"\x89PNG")
+
+
+CELLS = sorted(p.stem for p in EXAMPLES.glob("plot_*.py") if "argparse" not in p.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_example_of_the_gallery_draws(name):
+    mpl.use("Agg")
+    plt.close("all")
+    load(name)
+    assert plt.get_fignums()
+    plt.close("all")
+
+
+def test_examples_are_what_they_say(capsys):
+    load("plot_first_look")
+    found = dict(re.findall(r"(\S+) +misplaces (\d+)%", capsys.readouterr().out))
+    assert int(found["noisy"]) == 0
+    assert int(found["k-means"]) > 20
+    load("plot_many_features")
+    found = dict(re.findall(r"((?:noisy )?k-means) +(\d+)%", capsys.readouterr().out))
+    assert int(found["noisy k-means"]) <= 5
+    assert int(found["k-means"]) >= 20
+    plt.close("all")
