@@ -21,8 +21,10 @@ LAYERS = [
     {"batches", "files", "grid", "metrics", "noise", "windows"},
     {"encoding", "tables"},
     {"persistence"},
-    {"histogram", "spectrum", "measure", "density", "observations"},
-    {"groups", "partition", "seeding"},
+    {"histogram", "spectrum", "measure", "density", "observations", "lattice"},
+    {"groups", "partition", "profile", "seeding"},
+    {"summary"},
+    {"stream"},
     {"deconvolution", "quantization", "subspace"},
     {"selection"},
     {"estimation"},
@@ -39,6 +41,8 @@ BEFORE = {
     ("measure", "density"),
     ("histogram", "density"),
     ("measure", "histogram"),
+    ("measure", "observations"),
+    ("histogram", "lattice"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

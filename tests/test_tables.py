@@ -214,9 +214,10 @@ def test_repr_of_a_table_tells_its_columns(whole):
     assert isinstance(table, Table)
 
 
-def test_batches_are_mapped_in_their_order():
+def test_sums_over_batches_are_taken_in_their_order():
     source = Iterated([np.full((2, 1), float(i)) for i in range(50)])
-    assert list(source.map(lambda batch: batch.X[0, 0])) == list(range(50))
+    assert source.reduce(lambda run: [batch.X[0, 0] for batch in run]) == list(range(50))
+    assert Iterated([]).reduce(list) is None
 
 
 def test_a_generator_is_known_to_be_read_once():

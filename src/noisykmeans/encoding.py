@@ -43,6 +43,7 @@ CLASSES = {
         "Sum",
         "Uniform",
     ),
+    "profile": ("Counts", "Profile"),
     "selection": (
         "CrossValidation",
         "Fixed",
@@ -54,6 +55,7 @@ CLASSES = {
         "Selection",
         "StepRate",
     ),
+    "stream": ("Stream",),
     "subspace": ("Subspace",),
     "windows": ("Cubic", "FlatTop", "Gaussian", "Sinc"),
 }

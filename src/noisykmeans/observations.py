@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans import _kernels
+from noisykmeans.measure import standard_deviation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,11 @@ class Observations:
     def each_weight(self) -> Array:
         """The weights as an array."""
         return np.ones(len(self.X)) if self.weights is None else self.weights
+
+    @property
+    def scale(self) -> Array:
+        """The standard deviation along each axis."""
+        return standard_deviation(self.X, self.each_weight)
 
     def features(self, axes: Sequence[int]) -> Observations:
         """Return the observations with the given features only."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "TableError", "open_table"]
 
-BATCH = 2**20  # rows
+BATCH = 2**17  # rows
 _AHEAD = 2  # batches that are read before they are asked for
 
 
@@ -190,19 +190,10 @@ class Table(Source):
         X = _matrix([part.column(name) for name in self.columns])
         errors = _matrix([part.column(name) for name in self.errors]) if self.errors else None
         weights = None if self.weights is None else _matrix([part.column(self.weights)])[:, 0]
-        dropped = 0
-        if self.drop_missing:
-            kept = ~np.isnan(X).any(axis=1)
-            for other in (errors, None if weights is None else weights[:, None]):
-                if other is not None:
-                    kept &= ~np.isnan(other).any(axis=1)
-            dropped = int(np.count_nonzero(~kept))
-            if dropped:
-                X, errors = X[kept], None if errors is None else errors[kept]
-                weights = None if weights is None else weights[kept]
         if errors is not None and errors.shape[1] == 1:
             errors = np.repeat(errors, X.shape[1], axis=1)
-        return Batch(X, weights, errors, dropped=dropped)
+        batch = Batch(X, weights, errors)
+        return batch.complete() if self.drop_missing else batch
 
     def to_batch(self) -> Batch:
         """Return all rows at once."""

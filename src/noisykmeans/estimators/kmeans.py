@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.estimators.plain import plain_kmeans
+from noisykmeans.estimators.streaming import Streaming
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct, standard_deviation
 from noisykmeans.observations import closest
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from noisykmeans.groups import Groups
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
@@ -51,7 +52,7 @@ class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    GridEstimator,
+    Streaming,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
 
@@ -131,6 +132,8 @@ class NoisyKMeans(
         features; beyond, they span the centers, or are the three leading axes of their span.
     histogram_ : Histogram or None
         All that was kept of the data.
+    n_dropped_ : int
+        The number of rows that `fit_batches` has left out.
 
     Examples
     --------
@@ -201,6 +204,7 @@ class NoisyKMeans(
         """
         del y
         with self._unchanged_on_error():
+            self.__dict__.pop("_stream", None)
             rows = self._check_sample(X, sample_weight, X_err, X_cov)
             n, d = rows.sample.X.shape
             self._check_lloyd(d)
@@ -221,13 +225,14 @@ class NoisyKMeans(
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
-    def fit_histogram(self, histogram: Histogram) -> Self:
+    def fit_histogram(self, histogram: Histogram | Groups) -> Self:
         """Find the centers from a histogram of the observations; there are no labels then.
 
         Parameters
         ----------
-        histogram : Histogram
-            On a grid that covers the data. Up to a twentieth of the mass may lie outside.
+        histogram : Histogram or Groups
+            On a grid that covers the data. Up to a twentieth of the mass may lie outside. Groups
+            have the laws of their errors, and need no `noise`.
         """
         with self._unchanged_on_error():
             self._check_lloyd(None)

@@ -1,0 +1,178 @@
+"""From a source of batches to histograms, in one pass over it where bounds are known, or two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from noisykmeans.estimation import ByKernel, ByLikelihood, grid_over, warn_of_far_ones
+from noisykmeans.grid import MAX_DIMENSION
+from noisykmeans.groups import Groups
+from noisykmeans.lattice import placed
+from noisykmeans.profile import Counts, Profile
+from noisykmeans.selection import Fixed
+from noisykmeans.summary import Binning
+from noisykmeans.validation import check_outside, varying_features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from noisykmeans.batches import Batch, Source
+    from noisykmeans.estimation import Method
+    from noisykmeans.histogram import Histogram
+    from noisykmeans.noise import Noise
+    from noisykmeans.stream import Stream
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Demand", "Gathered", "checked", "gathered", "profiled", "settled", "varying_axes"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """What a fit asks of a sample.
+
+    Parameters
+    ----------
+    method : Method
+        The deconvolution, for all features.
+    noise : Noise
+        The law of the errors of all features.
+    nodes : array of shape (d,) or None
+        How many nodes are wanted at least along each feature.
+    """
+
+    method: Method
+    noise: Noise
+    nodes: Array | None
+
+    def on(self, box: Array, axes: NDArray[np.intp]) -> Demand:
+        """Return what is asked of the features that vary, given the bounds of all."""
+        low, high = box
+        noise = self.noise if len(axes) == len(low) else self.noise.marginal(axes.tolist())
+        nodes = None if self.nodes is None else self.nodes[axes]
+        return Demand(self.method.restricted(self.noise, high > low), noise, nodes)
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether the spacing depends on the size and the spread of the sample."""
+        return isinstance(self.method, ByKernel) and not isinstance(self.method.rule, Fixed)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A sample as a fit needs it.
+
+    Parameters
+    ----------
+    groups : Groups
+        Histograms of the features that vary.
+    counts : Counts
+        The size of the sample.
+    constants : array of shape (d,)
+        The values of the features that do not vary, NaN for the others.
+    method : Method
+        The deconvolution, for the features that vary.
+    scale : array or None
+        The standard deviation along each axis of the groups, where it is known better than
+        histograms tell.
+    """
+
+    groups: Groups
+    counts: Counts
+    constants: Array
+    method: Method
+    scale: Array | None = None
+
+
+def profiled(batches: Iterable[Batch]) -> Profile | None:
+    """Return the profile of batches together."""
+    return Profile.total(map(Profile.of, batches))
+
+
+def gathered(source: Source, demand_on: Callable[[int], Demand], bounds: Array | None) -> Gathered:
+    """Read a source as often as is needed, and bin it as `fit` would.
+
+    Parameters
+    ----------
+    source : Source
+        Can be read more than once, unless its bounds are known.
+    demand_on : callable
+        Says what is asked of that many features.
+    bounds : array of shape (2, d) or None
+        The bounds of the features, where they are known.
+    """
+    box, profile = (source.bounds if bounds is None else bounds), None
+    if box is None or demand_on(box.shape[1]).needs_spread:
+        profile = source.reduce(profiled)
+        profile = checked(profile, profile.counts if profile else Counts())
+        box = profile.bounds if box is None else box
+    demand = demand_on(box.shape[1])
+    low, high = box
+    axes = varying_axes(low, high, profile.counts.rows if profile else source.n_rows)
+    asked = demand.on(box, axes)
+    known = profile or Profile(Counts(), box, np.zeros(len(low)), np.zeros(len(low)))
+    spacing = asked.method.spacing(known.features(axes), asked.noise, asked.nodes)
+    grid = grid_over(box[:, axes], asked.noise, spacing)
+    summary = source.reduce(Binning.alike(grid, axes.tolist(), asked.noise))
+    summary = checked(summary, summary.counts if summary else Counts())
+    fine = summary.groups.histogram
+    check_outside(fine, stacklevel=5)
+    scale = None if profile is None else profile.features(axes).scale
+    constants = np.where(high > low, np.nan, low)
+    groups = Groups.of(_coarse_enough(fine, asked, box[:, axes]), asked.noise)
+    return Gathered(groups, summary.counts, constants, asked.method, scale)
+
+
+def settled(stream: Stream, demand: Demand) -> Gathered:
+    """Return what a stream has come to, on the grid that `fit` would have chosen for it all."""
+    box, counts = stream.profile.bounds, stream.profile.counts
+    low, high = box
+    axes = varying_axes(low, high, counts.rows)
+    asked, profile = demand.on(box, axes), stream.profile.features(axes)
+    histogram: Any = stream.histogram
+    spacing = asked.method.spacing(profile, asked.noise, asked.nodes)
+    spacing = np.maximum(spacing, histogram.grid.spacing)
+    fine = placed(histogram, grid_over(profile.bounds, asked.noise, spacing))
+    constants = np.where(high > low, np.nan, low)
+    groups = Groups.of(_coarse_enough(fine, asked, profile.bounds), asked.noise)
+    return Gathered(groups, counts, constants, asked.method, profile.scale)
+
+
+def varying_axes(low: Array, high: Array, n: int | None) -> NDArray[np.intp]:
+    """Return the features that are not constant, or raise where a grid cannot hold them."""
+    axes = varying_features(range(n or 0), low, high)
+    if len(axes) > MAX_DIMENSION:
+        raise ValueError(
+            f"{len(axes)} features vary, and a histogram has at most {MAX_DIMENSION} axes: choose "
+            f"or project on at most {MAX_DIMENSION} features, or give the rows to fit at once, as "
+            f"one array"
+        )
+    return axes
+
+
+def checked(whole: T | None, counts: Counts) -> T:
+    """Raise where there are no rows, or some cannot be binned."""
+    if counts.missing:
+        total = counts.rows + counts.missing
+        raise ValueError(
+            f"{counts.missing} of {total} rows have a value that is missing or infinite: leave "
+            f"them out with drop_missing=True, or fill them in"
+        )
+    if whole is None or not counts.rows:
+        raise ValueError("there are no rows: the batches are empty, or all weights are 0")
+    return whole
+
+
+def _coarse_enough(fine: Histogram, asked: Demand, box: Array) -> Histogram:
+    """Return the histogram on the nodes that the method needs, with a warning of far rows."""
+    histogram = asked.method.settled(fine, box, asked.nodes)
+    if isinstance(asked.method, ByLikelihood) and asked.nodes is None:
+        warn_of_far_ones(*fine.quartiles, histogram)
+    return histogram

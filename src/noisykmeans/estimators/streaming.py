@@ -1,0 +1,225 @@
+"""Fits of rows that come in batches: larger than memory, or one batch after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noisykmeans.batches import Batch, Complete, Iterated, Source
+from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
+from noisykmeans.parameters import as_noise, as_resolution
+from noisykmeans.profile import Counts, Profile
+from noisykmeans.reduction import unreduced
+from noisykmeans.stream import Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from noisykmeans.estimators.passes import Gathered
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Streaming"]
+
+# What a stream makes only when it is asked for.
+_PENDING = {
+    "_constants",
+    "bandwidth_",
+    "cluster_centers_",
+    "components_",
+    "density_",
+    "histogram_",
+    "inertia_",
+    "n_dropped_",
+    "n_iter_",
+    "n_steps_",
+    "selection_",
+}
+
+
+class Streaming(GridEstimator):
+    """What `NoisyKMeans` does with rows that come in batches."""
+
+    n_clusters: int
+    random_state: Any
+    n_dropped_: int
+    _stream: Stream | None
+    _check_lloyd: Any
+    _quantise: Any
+    _closest: Any
+
+    def fit_batches(
+        self,
+        batches: Source | Iterable[Any] | Callable[[], Iterable[Any]],
+        *,
+        bounds: ArrayLike | None = None,
+        drop_missing: bool = False,
+    ) -> Self:
+        """Find the centers of rows that come in batches; there are no labels then.
+
+        What can be read twice is read twice: for bounds, unless they are known, and for
+        histograms. The result is that of `fit` with all rows at once, whatever the order and the
+        sizes of the batches. A generator is read once, on a lattice that grows, as in
+        `partial_fit`.
+
+        Parameters
+        ----------
+        batches : table of `noisykmeans.tables`, iterable of batches, or function that returns one
+            A batch is an array of shape (n, d), or a `noisykmeans.batches.Batch`.
+        bounds : array of shape (2, d) or None
+            The smallest and the largest value of each feature, where you know them: one pass is
+            enough then. Up to a twentieth of the rows may lie outside.
+        drop_missing : bool
+            Leave out rows with missing values; `n_dropped_` counts them.
+        """
+        with self._unchanged_on_error():
+            self._forget()
+            self.__dict__.pop("feature_names_in_", None)
+            source = batches if isinstance(batches, Source) else Iterated(batches)
+            names, box = source.names, None if bounds is None else _as_bounds(bounds)
+            once = isinstance(source, Iterated) and source.once and box is None
+            source = Complete(source) if drop_missing else source
+            if once:
+                self._stream = None
+                for batch in source:
+                    self._stream = self._added(batch)
+                sample = self._of_stream()
+                del self._stream
+            else:
+                sample = gathered(source, self._demand, box)
+            self.n_features_in_ = len(sample.constants)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            self._finish(sample)
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to those of earlier calls; nothing need be known of them in advance.
+
+        Rows are binned on a lattice that grows and coarsens with them, exactly, so that memory
+        stays what it is. Centers are computed when they are asked for.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Observations.
+        y : ignored
+        sample_weight : array of shape (n,) or None
+            Weights; an integer weight is the same as repeating the row.
+        """
+        del y
+        with self._unchanged_on_error():
+            first = "_stream" not in vars(self)
+            if first and "n_features_in_" in vars(self) and "cluster_centers_" in vars(self):
+                raise ValueError(
+                    "partial_fit goes on with what partial_fit began, and this model was fitted to "
+                    "all of its data at once: begin with sklearn.base.clone(model)"
+                )
+            kinds = [np.float64, np.float32]
+            rows = validate_data(self, X, dtype=kinds, reset=first, ensure_all_finite=False)
+            self._demand(rows.shape[1])
+            stream = self.__dict__.get("_stream")
+            self._forget()
+            self._stream = stream
+            self._stream = self._added(Batch.of(Batch(rows, sample_weight)))
+        return self
+
+    def predict_batches(self, batches: Source | Iterable[Any]) -> Iterator[NDArray[np.int32]]:
+        """Give the labels of one batch after the other, in a second pass over the data.
+
+        Parameters
+        ----------
+        batches : table of `noisykmeans.tables`, or iterable of batches
+            Rows with missing values get the closest center by the others, -1 where none is left.
+        """
+        check_is_fitted(self)
+        source = batches if isinstance(batches, Source) else Iterated(batches)
+        for batch in source:
+            if batch.X.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"a batch has {batch.X.shape[1]} features, and the model was fitted to "
+                    f"{self.n_features_in_}"
+                )
+            yield self._closest(batch.X, gaps=True)
+
+    def _demand(self, d: int) -> Demand:
+        """Return what the parameters ask of a sample of d features."""
+        if self.noise is None:
+            raise NotImplementedError(
+                "without errors this is k-means of the rows themselves, which no histogram holds; "
+                "got noise=None: give a law of noisykmeans.noise, fit all rows at once, or use "
+                "sklearn.cluster.MiniBatchKMeans"
+            )
+        self._check_lloyd(d)
+        nodes = as_resolution(self.resolution, d)
+        return Demand(self._method(d), as_noise(self.noise, d), nodes)
+
+    def _added(self, batch: Batch) -> Stream:
+        """Return the stream with one more batch."""
+        demand = self._demand(batch.X.shape[1])
+        own = Profile.of(batch)
+        checked(own, Counts(max(own.counts.rows, 1), missing=own.counts.missing))
+        stream = self._stream
+        if stream is None:
+            stream = Stream(Profile.nothing(batch.X.shape[1]))
+
+        def spacing(profile: Profile, axes: tuple[int, ...]) -> Array:
+            low, high = profile.bounds
+            varying_axes(low, high, profile.counts.rows)
+            asked = demand.on(profile.bounds, np.array(axes))
+            some = profile.features(np.array(axes))
+            return asked.method.growing(some, asked.noise, asked.nodes)
+
+        return stream.added(batch, own, spacing, demand.noise)
+
+    def _of_stream(self) -> Gathered:
+        """Return what the stream has come to."""
+        stream = checked(self._stream, self._stream.profile.counts if self._stream else Counts())
+        return settled(stream, self._demand(stream.profile.bounds.shape[1]))
+
+    def _finish(self, sample: Gathered) -> None:
+        """Set the centers, and all that tells of them."""
+        if 0 < sample.counts.rows < self.n_clusters:
+            raise ValueError(
+                f"n_samples={sample.counts.rows} should be >= n_clusters={self.n_clusters}: lower "
+                f"n_clusters"
+            )
+        rng = check_random_state(self.random_state)
+        estimate = self._estimate_gathered(sample, self.n_clusters, rng)
+        self._quantise(unreduced(estimate), sample.groups.mass, rng)
+        self.n_dropped_ = sample.counts.dropped
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute what a stream has not computed yet."""
+        if name in _PENDING and self.__dict__.get("_stream") is not None:
+            with self._unchanged_on_error():
+                self._finish(self._of_stream())
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there are centers, or rows to find them from."""
+        return "cluster_centers_" in vars(self) or self.__dict__.get("_stream") is not None
+
+
+def _as_bounds(bounds: ArrayLike) -> Array:
+    """Return given bounds, or raise where they are none."""
+    box = np.asarray(bounds, dtype=np.float64)
+    if box.ndim != 2 or len(box) != 2 or not np.isfinite(box).all() or (box[0] > box[1]).any():
+        raise ValueError(
+            f"bounds must be finite, of shape (2, n_features), the smallest values and the largest "
+            f"ones; got {bounds!r}"
+        )
+    return box
