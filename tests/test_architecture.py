@@ -19,7 +19,8 @@ SOURCE = Path(noisykmeans.__file__).parent
 LAYERS = [
     {"_kernels"},
     {"batches", "files", "grid", "metrics", "noise", "windows"},
-    {"encoding", "tables"},
+    {"distributed", "progress", "tables"},
+    {"encoding"},
     {"persistence"},
     {"histogram", "spectrum", "measure", "density", "observations", "lattice"},
     {"groups", "partition", "profile", "seeding"},

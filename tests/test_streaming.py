@@ -194,6 +194,15 @@ def test_streams_are_pickled_and_saved_and_go_on(tmp_path):
         np.testing.assert_array_equal(copy.cluster_centers_, whole.cluster_centers_)
 
 
+def test_a_stream_goes_on_with_what_a_fit_has_kept():
+    X = observed(2)
+    both = model(2).fit(X[:4000]).partial_fit(X[4000:])
+    whole = model(2).fit(X)
+    assert both.histogram_.count == len(X)
+    assert both.histogram_.mass == len(X)
+    np.testing.assert_allclose(both.cluster_centers_, whole.cluster_centers_, atol=0.01)
+
+
 def test_a_batch_that_fails_leaves_the_stream_as_it_was():
     stream = model(2).partial_fit(observed(2))
     before = stream.cluster_centers_
@@ -206,12 +215,13 @@ def test_a_batch_that_fails_leaves_the_stream_as_it_was():
 
 def test_what_cannot_be_streamed_says_so():
     X = observed(2)
-    with pytest.raises(NotImplementedError, match="got noise=None: give a law"):
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit': .*noise=None: give a"):
         NoisyKMeans(2).partial_fit(X)
-    with pytest.raises(NotImplementedError, match="MiniBatchKMeans"):
+    with pytest.raises(ValueError, match="MiniBatchKMeans"):
         NoisyKMeans(2).fit_batches([X])
-    with pytest.raises(ValueError, match="partial_fit goes on with what partial_fit began"):
-        model(2).fit(X).partial_fit(X)
+    for fitted in (model(2).fit(X, X_err=X * 0 + 1), model(2).fit_batches([X])):
+        with pytest.raises(ValueError, match="partial_fit goes on with what partial_fit or a fit"):
+            fitted.partial_fit(X)
     wide = np.random.default_rng(0).normal(size=(50, 5))
     for attempt in (lambda m: m.fit_batches([wide]), lambda m: m.partial_fit(wide)):
         with pytest.raises(ValueError, match="5 features vary, and a histogram has at most 3"):

@@ -112,6 +112,11 @@ class Source(ABC):
         """The names of the features, where they have any."""
         return None
 
+    @property
+    def once(self) -> bool:
+        """Whether the parts can be read only once."""
+        return False
+
     @abstractmethod
     def parts(self) -> Iterator[Any]:
         """Give the parts in their order: cheap, for one thread."""
@@ -176,6 +181,11 @@ class Complete(Source):
     def names(self) -> tuple[str, ...] | None:
         """The names of the features, where they have any."""
         return self._source.names
+
+    @property
+    def once(self) -> bool:
+        """Whether the source can be read only once."""
+        return self._source.once
 
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source."""

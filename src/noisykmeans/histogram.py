@@ -76,6 +76,12 @@ class Histogram:
         return float(self.values.sum())
 
     @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean along each axis."""
+        axes = zip(self._shares, self.grid.nodes, strict=True)
+        return np.array([share @ x for share, x in axes])
+
+    @property
     def scale(self) -> NDArray[np.float64]:
         """The standard deviation of the sample along each axis, about.
 

@@ -24,6 +24,7 @@ from noisykmeans.files import (
     is_numeric,
     is_text,
     listed,
+    scan_options,
 )
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class Table(Source):
                 batch_size=size,
                 batch_readahead=_AHEAD,
                 fragment_readahead=1,
+                fragment_scan_options=scan_options(self.dataset),
             )
         except (pa.ArrowException, OSError) as error:
             raise TableError(f"the table cannot be read to its end: {first_line(error)}") from error

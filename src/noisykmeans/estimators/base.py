@@ -170,7 +170,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Return the density from a histogram on a grid that somebody else has chosen."""
         groups = self._with_laws(histogram)
         for member in groups.members:
-            check_outside(member.histogram, stacklevel=4)
+            check_outside(member.histogram, stacklevel=3)
         self._forget()
         self.__dict__.pop("feature_names_in_", None)
         d = groups.grid.dimension
@@ -218,7 +218,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Forget an earlier fit."""
         kept = self.get_params(deep=False).keys() | {"n_features_in_", "feature_names_in_"}
         for name in set(vars(self)) - kept:
-            if name.endswith("_") or name in {"_constants", "_stream"}:
+            if name.endswith("_") or name in {"_constants", "_profile", "_stream"}:
                 del self.__dict__[name]
 
     def _deconvolve(self, method: Method, task: Task) -> Estimate:

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from noisykmeans.distributed import is_collection, lazy_rows
 from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.estimators.streaming import Streaming
 from noisykmeans.grid import MAX_DIMENSION
@@ -188,9 +189,12 @@ class NoisyKMeans(
         Rows with different errors, and rows with missing coordinates, each count for what they
         tell. Errors of each row are Gaussian, and add to those of `noise`.
 
+        A dask array or data frame is never held as a whole: histograms of its blocks are added
+        where they are, and `labels_` is a dask array that is not computed.
+
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array of shape (n, d), or dask collection
             Observations. With `noise`, `X_err` or `X_cov` given, NaN stands for coordinates that
             were not observed. A row without any is ignored, with a warning.
         y : ignored
@@ -203,8 +207,11 @@ class NoisyKMeans(
             Covariance matrices of the errors of each row, instead of `X_err`.
         """
         del y
+        if is_collection(X):
+            return self._fit_collection(X, sample_weight, X_err, X_cov)
         with self._unchanged_on_error():
-            self.__dict__.pop("_stream", None)
+            for name in ("_stream", "_profile"):
+                self.__dict__.pop(name, None)
             rows = self._check_sample(X, sample_weight, X_err, X_cov)
             n, d = rows.sample.X.shape
             self._check_lloyd(d)
@@ -222,6 +229,7 @@ class NoisyKMeans(
                 else:
                     reduction = unreduced(self._estimate(rows, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
+                self._keep_profile(rows)
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
@@ -337,6 +345,7 @@ class NoisyKMeans(
         start = as_centers(start, n_clusters, d, "the centers that init returns")
         return space.project(start[:, np.isnan(self._constants)])
 
+    @lazy_rows
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the closest center of each observation, as in the paper.
 
@@ -360,6 +369,7 @@ class NoisyKMeans(
             labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
         return labels
 
+    @lazy_rows
     def transform(self, X: ArrayLike) -> Array:
         """Return the distances of observations to the centers, of shape (n, n_clusters).
 
@@ -378,6 +388,8 @@ class NoisyKMeans(
         A missing coordinate adds nothing.
         """
         del y
+        if is_collection(X):
+            return self._score_of_blocks(X, sample_weight)
         X = self._check_new(X, missing=True)
         squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)

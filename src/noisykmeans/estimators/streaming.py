@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.batches import Batch, Complete, Iterated, Source
+from noisykmeans.distributed import Blocks, without_rows
 from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
+from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.parameters import as_noise, as_resolution
-from noisykmeans.profile import Counts, Profile
+from noisykmeans.profile import Counts, Profile, counted
 from noisykmeans.reduction import unreduced
 from noisykmeans.stream import Stream
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from noisykmeans.estimators.errors import Rows
     from noisykmeans.estimators.passes import Gathered
 
     Array = NDArray[np.float64]
@@ -42,6 +47,17 @@ _PENDING = {
     "selection_",
 }
 
+_NO_LAW = (
+    "without errors this is k-means of the rows themselves, which no histogram holds; got "
+    "noise=None: give a law of noisykmeans.noise, fit all rows at once as one array, or use "
+    "sklearn.cluster.MiniBatchKMeans"
+)
+
+
+def _has_law(model: Any) -> bool:
+    """Return whether a model can go by histograms, and so has `partial_fit`."""
+    return model.noise is not None
+
 
 class Streaming(GridEstimator):
     """What `NoisyKMeans` does with rows that come in batches."""
@@ -50,9 +66,12 @@ class Streaming(GridEstimator):
     random_state: Any
     n_dropped_: int
     _stream: Stream | None
+    _profile: Profile | None = None
     _check_lloyd: Any
     _quantise: Any
     _closest: Any
+    predict: Any
+    labels_: Any
 
     def fit_batches(
         self,
@@ -83,7 +102,7 @@ class Streaming(GridEstimator):
             self.__dict__.pop("feature_names_in_", None)
             source = batches if isinstance(batches, Source) else Iterated(batches)
             names, box = source.names, None if bounds is None else _as_bounds(bounds)
-            once = isinstance(source, Iterated) and source.once and box is None
+            once = source.once and box is None
             source = Complete(source) if drop_missing else source
             if once:
                 self._stream = None
@@ -99,6 +118,7 @@ class Streaming(GridEstimator):
             self._finish(sample)
         return self
 
+    @available_if(_has_law)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
         self,
         X: ArrayLike,
@@ -121,20 +141,27 @@ class Streaming(GridEstimator):
         """
         del y
         with self._unchanged_on_error():
-            first = "_stream" not in vars(self)
-            if first and "n_features_in_" in vars(self) and "cluster_centers_" in vars(self):
-                raise ValueError(
-                    "partial_fit goes on with what partial_fit began, and this model was fitted to "
-                    "all of its data at once: begin with sklearn.base.clone(model)"
-                )
+            stream = self._begun()
             kinds = [np.float64, np.float32]
+            first = stream is None
             rows = validate_data(self, X, dtype=kinds, reset=first, ensure_all_finite=False)
-            self._demand(rows.shape[1])
-            stream = self.__dict__.get("_stream")
             self._forget()
             self._stream = stream
             self._stream = self._added(Batch.of(Batch(rows, sample_weight)))
         return self
+
+    def _fit_collection(self, X: Any, sample_weight: Any, X_err: Any, X_cov: Any) -> Self:
+        """Fit a collection of Dask, and answer its labels when they are asked for."""
+        source = Blocks(X, sample_weight, X_err, X_cov)
+        with self._unchanged_on_error():
+            self.fit_batches(source)
+            self.labels_ = self.predict(X)
+        return self
+
+    def _score_of_blocks(self, X: Any, sample_weight: Any) -> float:
+        """Return the sum of the scores of the blocks of a collection."""
+        check_is_fitted(self)
+        return Blocks(X, sample_weight).reduce(partial(_score, without_rows(self))) or 0.0
 
     def predict_batches(self, batches: Source | Iterable[Any]) -> Iterator[NDArray[np.int32]]:
         """Give the labels of one batch after the other, in a second pass over the data.
@@ -157,14 +184,38 @@ class Streaming(GridEstimator):
     def _demand(self, d: int) -> Demand:
         """Return what the parameters ask of a sample of d features."""
         if self.noise is None:
-            raise NotImplementedError(
-                "without errors this is k-means of the rows themselves, which no histogram holds; "
-                "got noise=None: give a law of noisykmeans.noise, fit all rows at once, or use "
-                "sklearn.cluster.MiniBatchKMeans"
-            )
+            raise ValueError(_NO_LAW)
         self._check_lloyd(d)
         nodes = as_resolution(self.resolution, d)
         return Demand(self._method(d), as_noise(self.noise, d), nodes)
+
+    def _begun(self) -> Stream | None:
+        """Return the stream so far, or what a fit to all rows has kept of them; None at first."""
+        if "_stream" in vars(self) or "cluster_centers_" not in vars(self):
+            return self.__dict__.get("_stream")
+        if self._profile is None:
+            raise ValueError(
+                "partial_fit goes on with what partial_fit or a fit to rows with errors of one law "
+                "began, and this model was fitted otherwise: begin with sklearn.base.clone(model)"
+            )
+        axes = tuple(np.flatnonzero(np.isnan(self._constants)).tolist())
+        return Stream(self._profile, axes, self.histogram_)
+
+    def _keep_profile(self, rows: Rows) -> None:
+        """Keep what `partial_fit` must know of the rows of a fit, to go on with its histogram."""
+        histogram, sample = self.histogram_, rows.sample
+        self._profile = None
+        if histogram is None or rows.errors is not None or self._many_vary:
+            return
+        counts = counted(Batch(sample.X, sample.weights))[3]
+        varying = np.isnan(self._constants)
+        mean, scatter = self._constants.copy(), np.zeros(len(varying))
+        mean[varying], scatter[varying] = histogram.mean, counts.mass * histogram.scale**2
+        self._profile = Profile(counts, sample.bounds, mean, scatter)
+
+    @property
+    def _many_vary(self) -> bool:
+        return int(np.isnan(self._constants).sum()) > MAX_DIMENSION
 
     def _added(self, batch: Batch) -> Stream:
         """Return the stream with one more batch."""
@@ -207,11 +258,16 @@ class Streaming(GridEstimator):
             with self._unchanged_on_error():
                 self._finish(self._of_stream())
             return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        reason = f": {_NO_LAW}" if name == "partial_fit" else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{reason}")
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are centers, or rows to find them from."""
         return "cluster_centers_" in vars(self) or self.__dict__.get("_stream") is not None
+
+
+def _score(model: Any, batches: Iterator[Batch]) -> float:
+    return float(sum(model.score(b.X, sample_weight=b.sample_weight) for b in batches if b.n_rows))
 
 
 def _as_bounds(bounds: ArrayLike) -> Array:
