@@ -21,10 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dask.dataframe as dd
 import numpy as np
 import pyarrow as pa
-from distributed import Client, LocalCluster
 from pyarrow import compute, dataset, parquet
 
 from noisykmeans import NoisyKMeans, noise
@@ -83,6 +81,9 @@ def fit(path: Path) -> dict[str, Any]:
 
 def cluster(path: Path, n_workers: int) -> dict[str, Any]:
     """Fit the same as a data frame of Dask, on as many processes."""
+    import dask.dataframe as dd  # noqa: PLC0415  not in the memory of the others
+    from distributed import Client, LocalCluster  # noqa: PLC0415  the same
+
     options = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers, **options) as workers, Client(workers) as client:
         frame = dd.read_parquet(path, columns=["x", "y"], split_row_groups=2)

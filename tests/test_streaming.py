@@ -3,6 +3,8 @@
 import pickle
 import warnings
 
+import dask
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -215,7 +217,7 @@ def test_a_batch_that_fails_leaves_the_stream_as_it_was():
 
 def test_what_cannot_be_streamed_says_so():
     X = observed(2)
-    with pytest.raises(AttributeError, match="no attribute 'partial_fit': .*noise=None: give a"):
+    with pytest.raises(AttributeError, match=r"no attribute 'partial_fit': .*noise=None: give a"):
         NoisyKMeans(2).partial_fit(X)
     with pytest.raises(ValueError, match="MiniBatchKMeans"):
         NoisyKMeans(2).fit_batches([X])
@@ -306,6 +308,78 @@ def test_groups_bring_their_laws_to_a_fit():
     kinds = [Kind(noise.Laplace((0.5, 1.0)), (0, 1)), Kind(noise.Gaussian(0.5), (0, 1))]
     two = Groups.fill(grid, X, np.ones(len(X)), np.arange(len(X)) // half, kinds)
     assert np.isfinite(NoisyKMeans(3, random_state=0).fit_histogram(two).cluster_centers_).all()
+
+
+# Errors of each row
+
+
+def errors_of(kind, n, rng):
+    """Errors that differ from row to row, as fit takes them, and errors drawn from them."""
+    if kind == "X_cov":
+        A = rng.normal(size=(n, 2, 2)) * 0.7
+        S = A @ A.transpose(0, 2, 1) + 0.01 * np.eye(2)
+        return {kind: S}, np.einsum("nij,nj->ni", np.linalg.cholesky(S), rng.normal(size=(n, 2)))
+    few = rng.choice([0.3, 0.8, 1.5], size=(n, 1)) * np.ones((1, 2))
+    sizes = few if kind == "few" else np.exp(rng.normal(size=(n, 2)) * 0.5 - 0.3)
+    return {"X_err": sizes}, sizes * rng.normal(size=(n, 2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "law", "weighted"),
+    [("few", None, False), ("X_err", noise.Laplace(0.3), True), ("X_cov", None, True)],
+)
+def test_errors_of_each_row_come_in_batches_and_blocks(kind, law, weighted):
+    rng, n = np.random.default_rng(3), 3000
+    own, drawn = errors_of(kind, n, rng)
+    X = rng.normal(size=(n, 2)) * 0.5 + 4 * rng.integers(0, 3, (n, 1)) + drawn
+    if weighted:
+        own["sample_weight"] = rng.integers(0, 3, n)
+    three = NoisyKMeans(3, noise=law, random_state=0)
+    whole = clone(three).fit(X, **own)
+    batches = [Batch(X[i::5], **{k: v[i::5] for k, v in own.items()}) for i in range(5)]
+    lazy = {k: da.from_array(v, chunks=(900, *v.shape[1:])) for k, v in own.items()}
+    parts = clone(three).fit_batches(batches)
+    with dask.config.set(scheduler="threads"):
+        blocks = clone(three).fit(da.from_array(X, chunks=(1100, 2)), **lazy)
+    for other in (parts, blocks):
+        assert other.histogram_.grid == whole.histogram_.grid
+        np.testing.assert_allclose(other.cluster_centers_, whole.cluster_centers_, atol=1e-11)
+
+
+def test_error_columns_of_a_table_are_errors_of_each_row():
+    rng = np.random.default_rng(0)
+    own, drawn = errors_of("X_err", 3000, rng)
+    X = 4 * rng.integers(0, 3, (3000, 1)) + drawn
+    columns = [X[:, 0], X[:, 1], own["X_err"][:, 0], own["X_err"][:, 1]]
+    table = open_table(pa.table(columns, names=["x", "y", "e_x", "e_y"]))
+    three = NoisyKMeans(3, random_state=0)
+    fitted = clone(three).fit_batches(table.select(["x", "y"], errors=["e_x", "e_y"]))
+    expected = clone(three).fit(X, X_err=own["X_err"]).cluster_centers_
+    np.testing.assert_allclose(fitted.cluster_centers_, expected, atol=1e-11)
+
+
+def test_rows_whose_errors_leave_nothing_to_know_do_not_stretch_the_grid():
+    rng = np.random.default_rng(0)
+    own, drawn = errors_of("X_err", 3000, rng)
+    X, sizes = 4 * rng.integers(0, 3, (3000, 1)) + drawn, own["X_err"]
+    X[:4], sizes[:4] = 1e6, 1e6
+    three = NoisyKMeans(3, random_state=0)
+    with pytest.warns(UserWarning, match="4 of 3000 rows have an error more than ten times"):
+        fitted = clone(three).fit_batches([Batch(X[i::2], X_err=sizes[i::2]) for i in range(2)])
+    expected = clone(three).fit(X, X_err=sizes).cluster_centers_
+    np.testing.assert_allclose(fitted.cluster_centers_, expected, atol=1e-11)
+
+
+def test_errors_that_parts_cannot_have_are_told():
+    X, three = observed(2), NoisyKMeans(3)
+    ones = np.ones(len(X))
+    with pytest.raises(ValueError, match="some batches have errors of each row, and some have"):
+        three.fit_batches([Batch(X, X_err=ones), Batch(X)])
+    with pytest.raises(ValueError, match="rows in parts must have finite errors"):
+        three.fit_batches([Batch(X, X_err=ones * np.inf)])
+    for law in (noise.Cauchy(1.0), noise.PerObservation([LAWS[2], LAWS[2]], [0, 1])):
+        with pytest.raises(ValueError, match="needs all rows at once"):
+            NoisyKMeans(3, noise=law).fit_batches([X])
 
 
 # Lattices

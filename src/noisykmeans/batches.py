@@ -89,9 +89,13 @@ class Batch:
         lost = int(np.count_nonzero(~kept))
         if not lost:
             return self
+        return self.rows(kept, lost)
+
+    def rows(self, kept: Any, dropped: int = 0) -> Batch:
+        """Return some of the rows, and count as many more as dropped."""
         parts = (self.X, self.sample_weight, self.X_err, self.X_cov)
         X, weights, sizes, matrices = (None if p is None else np.asarray(p)[kept] for p in parts)
-        return Batch(X, weights, sizes, matrices, self.dropped + lost)
+        return Batch(X, weights, sizes, matrices, self.dropped + dropped)
 
 
 class Source(ABC):
@@ -115,6 +119,11 @@ class Source(ABC):
     @property
     def once(self) -> bool:
         """Whether the parts can be read only once."""
+        return False
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
         return False
 
     @abstractmethod
@@ -187,6 +196,11 @@ class Complete(Source):
         """Whether the source can be read only once."""
         return self._source.once
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return self._source.has_errors
+
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source."""
         return self._source.parts()
@@ -229,6 +243,14 @@ class Iterated(Source):
         """Whether the batches can be read only once."""
         batches = self._batches
         return not callable(batches) and iter(batches) is batches
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the first batch has errors of its rows, where it can be looked at."""
+        if self.once:
+            return False
+        first = next(iter(self), None)
+        return first is not None and (first.X_err is not None or first.X_cov is not None)
 
     def parts(self) -> Iterator[Any]:
         """Give what the iterable does."""

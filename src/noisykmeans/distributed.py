@@ -61,6 +61,11 @@ class Blocks(Source):
         return None if np.isnan(n) else int(n)
 
     @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return "X_err" in self._given or "X_cov" in self._given
+
+    @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns of a data frame."""
         return self._names

@@ -57,6 +57,11 @@ class Watched(Source):
         """Whether the source can be read only once."""
         return self._source.once
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return self._source.has_errors
+
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source, and begin a line for this pass."""
         name = f"pass {len(self._passes) + 1}"

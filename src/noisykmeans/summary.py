@@ -78,7 +78,7 @@ class Binning:
             X, weights, kept, counts = counted(batch)
             labels = None
             if self.labels is not None:
-                labels = self.labels(batch) if kept is None else self.labels(batch)[kept]
+                labels = self.labels(batch if kept is None else batch.rows(kept))
             for g, grid in enumerate(grids):
                 part: Any = slice(None) if labels is None else np.flatnonzero(labels == g)
                 own = None if weights is None else weights[part]

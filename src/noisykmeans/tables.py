@@ -105,6 +105,11 @@ class Table(Source):
         return tuple(f.name for f in self.dataset.schema if is_numeric(f.type))
 
     @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return bool(self.errors)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return self.columns

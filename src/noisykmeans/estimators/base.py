@@ -211,7 +211,9 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         task = Task(groups, window, n_clusters, seed, equivalent=n, spread=spread)
         if counts.rows and groups.complete:
             axes = np.flatnonzero(np.isnan(gathered.constants))
-            warn_of_noise(groups.noise, task.histogram.scale, task.n, axes)
+            one = len(groups.members) == 1
+            scale = task.histogram.scale if one else task.scale
+            warn_of_noise(groups.noise, scale, task.n, axes)
         return self._deconvolve(gathered.method, task)
 
     def _forget(self) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from noisykmeans.estimation import ByKernel, ByLikelihood, grid_over, warn_of_far_ones
+from noisykmeans.estimators.differing import Grouping, WellMeasured, measured
 from noisykmeans.grid import MAX_DIMENSION
-from noisykmeans.groups import Groups
+from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.lattice import placed
 from noisykmeans.profile import Counts, Profile
 from noisykmeans.selection import Fixed
@@ -109,7 +110,10 @@ def gathered(source: Source, demand_on: Callable[[int], Demand], bounds: Array |
         The bounds of the features, where they are known.
     """
     box, profile = (source.bounds if bounds is None else bounds), None
-    if box is None or demand_on(box.shape[1]).needs_spread:
+    if source.has_errors:
+        source, profile = _well_measured(source)
+        box = profile.bounds if bounds is None else bounds
+    elif box is None or demand_on(box.shape[1]).needs_spread:
         profile = source.reduce(profiled)
         profile = checked(profile, profile.counts if profile else Counts())
         box = profile.bounds if box is None else box
@@ -117,17 +121,63 @@ def gathered(source: Source, demand_on: Callable[[int], Demand], bounds: Array |
     low, high = box
     axes = varying_axes(low, high, profile.counts.rows if profile else source.n_rows)
     asked = demand.on(box, axes)
-    known = profile or Profile(Counts(), box, np.zeros(len(low)), np.zeros(len(low)))
-    spacing = asked.method.spacing(known.features(axes), asked.noise, asked.nodes)
-    grid = grid_over(box[:, axes], asked.noise, spacing)
-    summary = source.reduce(Binning.alike(grid, axes.tolist(), asked.noise))
+    known = (profile or Profile(Counts(), box, np.zeros(len(low)), np.zeros(len(low)))).features(
+        axes
+    )
+    fine, plan = _fine(box[:, axes], known, asked, axes), None
+    if source.has_errors:
+        plan, fine = _differing(source, asked, known, axes)
+    summary = source.reduce(fine)
     summary = checked(summary, summary.counts if summary else Counts())
-    fine = summary.groups.histogram
-    check_outside(fine, stacklevel=5)
-    scale = None if profile is None else profile.features(axes).scale
+    whole = summary.groups.histogram
+    check_outside(whole, stacklevel=5)
+    whole = _coarse_enough(whole, asked, box[:, axes])
+    groups = Groups.of(whole, asked.noise)
+    if plan is not None and plan.labels is None:
+        groups = Groups.of(whole, plan.kinds[0].noise)
+    elif plan is not None:
+        groups = _groups(source, replace(plan, grid=whole.grid))
+    scale = None if profile is None else known.scale
     constants = np.where(high > low, np.nan, low)
-    groups = Groups.of(_coarse_enough(fine, asked, box[:, axes]), asked.noise)
     return Gathered(groups, summary.counts, constants, asked.method, scale)
+
+
+def _fine(box: Array, known: Profile, asked: Demand, axes: NDArray[np.intp]) -> Binning:
+    """Return the plan to bin all rows on the finest nodes in question."""
+    spacing = asked.method.spacing(known, asked.noise, asked.nodes)
+    return Binning.alike(grid_over(box, asked.noise, spacing), axes.tolist(), asked.noise)
+
+
+def _well_measured(source: Source) -> tuple[Source, Profile]:
+    """Return the rows whose errors leave something to know, and their profile."""
+    first: Any = source.reduce(measured)
+    first = checked(first, first.profile.counts if first else Counts())
+    profile: Profile = first.profile
+    limits = first.sizes.largest_usable()
+    if not first.sizes.exceeds(limits):
+        return source, profile
+    better = WellMeasured(source, limits)
+    second = better.reduce(profiled) or profile
+    if second.counts.rows < profile.counts.rows:
+        better.warn(second.counts.rows, profile.counts.rows)
+    return better, second
+
+
+def _differing(
+    source: Source, asked: Demand, known: Profile, axes: NDArray[np.intp]
+) -> tuple[Binning, Binning]:
+    """Return the plans to bin rows by the law of their errors, and all together."""
+    grouping, cells = Grouping(tuple(axes.tolist()), known.scale).gathered(source)
+    labels, kinds, masses = grouping.kinds(cells, asked.noise)
+    law = law_of_all(kinds, masses, len(axes)) or asked.noise
+    fine = _fine(known.bounds, known, replace(asked, noise=law), axes)
+    return Binning(fine.grid, fine.axes, kinds, labels if len(kinds) > 1 else None), fine
+
+
+def _groups(source: Source, plan: Binning) -> Groups:
+    """Return the histogram of the rows of each law."""
+    summary = source.reduce(plan)
+    return checked(summary, summary.counts if summary else Counts()).groups
 
 
 def settled(stream: Stream, demand: Demand) -> Gathered:

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisykmeans.batches import Batch, Complete, Iterated, Source
 from noisykmeans.distributed import Blocks, without_rows
 from noisykmeans.estimators.base import GridEstimator
+from noisykmeans.estimators.errors import heavy, varies
 from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
 from noisykmeans.grid import MAX_DIMENSION
+from noisykmeans.noise import Gaussian
 from noisykmeans.parameters import as_noise, as_resolution
 from noisykmeans.profile import Counts, Profile, counted
 from noisykmeans.reduction import unreduced
@@ -111,7 +113,7 @@ class Streaming(GridEstimator):
                 sample = self._of_stream()
                 del self._stream
             else:
-                sample = gathered(source, self._demand, box)
+                sample = gathered(source, partial(self._demand, own=source.has_errors), box)
             self.n_features_in_ = len(sample.constants)
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
@@ -181,13 +183,18 @@ class Streaming(GridEstimator):
                 )
             yield self._closest(batch.X, gaps=True)
 
-    def _demand(self, d: int) -> Demand:
-        """Return what the parameters ask of a sample of d features."""
-        if self.noise is None:
+    def _demand(self, d: int, *, own: bool = False) -> Demand:
+        """Return what the parameters ask of a sample of d features, with errors of their own."""
+        if self.noise is None and not own:
             raise ValueError(_NO_LAW)
+        if heavy(self.noise) or varies(self.noise):
+            raise ValueError(
+                f"noise={self.noise!r} needs all rows at once, as it has an infinite variance or "
+                f"laws by row: give one array to fit, or errors of each row as X_err"
+            )
         self._check_lloyd(d)
-        nodes = as_resolution(self.resolution, d)
-        return Demand(self._method(d), as_noise(self.noise, d), nodes)
+        noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
+        return Demand(self._method(d), noise, as_resolution(self.resolution, d))
 
     def _begun(self) -> Stream | None:
         """Return the stream so far, or what a fit to all rows has kept of them; None at first."""
