@@ -124,8 +124,11 @@ def test_single_precision_stays_single():
 
 
 def test_only_the_columns_that_are_needed_are_read(folder):
-    parts = list(open_table(folder / "a.parquet", ["x"]).parts())
+    table = open_table(folder / "a.parquet", ["x"])
+    parts = [table._table_of(part) for part in table.parts()]
+    assert [part.num_rows for part in parts] == [300, 300, 300, 100]
     assert all(part.schema.names == ["x"] for part in parts)
+    assert all(part.schema.names == ["x"] for part in open_table(folder / "a.csv", ["x"]).parts())
 
 
 def test_rows_with_missing_values_are_nan_or_dropped_and_counted():

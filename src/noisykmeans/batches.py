@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Complete", "Iterated", "Source"]
 
-RUN = 8  # batches whose sums are kept together
+RUN = 8  # parts whose sums are kept together
 
 T = TypeVar("T")
 
@@ -126,6 +126,11 @@ class Source(ABC):
         """Whether rows have errors of their own."""
         return False
 
+    @property
+    def run(self) -> int:
+        """The number of parts whose sums are kept together."""
+        return RUN
+
     @abstractmethod
     def parts(self) -> Iterator[Any]:
         """Give the parts in their order: cheap, for one thread."""
@@ -157,7 +162,7 @@ class Source(ABC):
 
     def _runs(self) -> Iterator[list[Any]]:
         parts = self.parts()
-        while run := list(islice(parts, RUN)):
+        while run := list(islice(parts, self.run)):
             yield run
 
 

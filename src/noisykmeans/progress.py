@@ -62,6 +62,11 @@ class Watched(Source):
         """Whether rows have errors of their own."""
         return self._source.has_errors
 
+    @property
+    def run(self) -> int:
+        """The number of parts whose sums are kept together."""
+        return self._source.run
+
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source, and begin a line for this pass."""
         name = f"pass {len(self._passes) + 1}"
@@ -74,18 +79,18 @@ class Watched(Source):
         """Return the rows of a part, and count them."""
         batch = self._source.read(part)
         now = self._passes[-1]
-        self._progress.update(now, advance=batch.n_rows + batch.dropped, speed=self._speed(now))
+        self._progress.advance(now, batch.n_rows + batch.dropped)
+        self._progress.update(now, speed=self._speed(now))
         return batch
 
     def _speed(self, now: TaskID) -> str:
         """Return rows and bytes per second, in words."""
         task = next(task for task in self._progress.tasks if task.id == now)
-        if not task.speed:
-            return ""
-        words = f"{task.speed / _MEGA:.1f} million rows/s"
+        speed = task.completed / max(task.elapsed or 0.0, 1e-3)
+        words = f"{speed / _MEGA:.1f} million rows/s"
         n_bytes, n_rows = getattr(self._source, "n_bytes", None), self.n_rows
         if n_bytes and n_rows:
-            words += f", {task.speed * n_bytes / n_rows / _MEGA:.0f} MB/s"
+            words += f", {speed * n_bytes / n_rows / _MEGA:.0f} MB/s"
         return words
 
 
