@@ -25,11 +25,12 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, dataset, parquet
 
-from noisykmeans import NoisyKMeans, noise
+from noisykmeans import Grid, NoisyKMeans, noise
+from noisykmeans.histogram import add_rows, fill
 from noisykmeans.tables import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 CHUNK = 2**20
 SIZES = (0.8, 1.5)  # of the errors
@@ -94,6 +95,36 @@ def cluster(path: Path, n_workers: int) -> dict[str, Any]:
         return {"seconds": time.perf_counter() - begin, "centers": fitted.cluster_centers_.tolist()}
 
 
+def constants(path: Path) -> dict[str, Any]:
+    """Take what a plan for more machines is made of, on one core."""
+    table = open_table(path, ["x", "y"])
+    batch = table.read(next(table.parts()))
+    box = [batch.X.min(axis=0), batch.X.max(axis=0)]
+    grid = Grid.covering(np.array(box), np.ptp(box, axis=0) / 256)
+    values, fitted = np.zeros(grid.shape), model().fit_batches([batch.X])
+    part, histogram = next(table.parts()), fill(grid, batch.X)
+    return {
+        "bytes_per_row": table.n_bytes / table.n_rows,
+        "decode_ns_per_row": least(lambda: table.read(part)) / batch.n_rows * 1e9,
+        "bin_ns_per_row": least(lambda: add_rows(values, grid, batch.X, None)) / batch.n_rows * 1e9,
+        "label_ns_per_row": least(lambda: fitted.predict(batch.X)) / batch.n_rows * 1e9,
+        "histogram_MB": grid.shape[0] * grid.shape[1] * 8 / 1e6,
+        "add_ms": least(lambda: histogram + histogram) * 1e3,
+        "fit_s": least(lambda: model().fit_histogram(fitted.histogram_), 5),
+    }
+
+
+def least(action: Callable[[], Any], times: int = 20) -> float:
+    """Return the least time on the processor that an action takes, in seconds."""
+    action()
+    taken = []
+    for _ in range(times):
+        begin = time.process_time()
+        action()
+        taken.append(time.process_time() - begin)
+    return min(taken)
+
+
 def measured(what: str, path: Path, *more: str) -> dict[str, Any]:
     """Take a figure in a process of its own."""
     command = [sys.executable, __file__, "--take", what, "--path", str(path), *more]
@@ -118,6 +149,8 @@ def report(path: Path, n_rows: int, *, dask: bool) -> None:
         f"the fit takes {mine['seconds']:.2f} s, {mine['seconds'] / best:.2f} times as long, "
         f"{n_rows / mine['seconds'] / 1e6:.0f} million rows a second; peak {mine['peak']:.0f} MB"
     )
+    for name, value in measured("constants", path).items():
+        print(f"{name} {value:.3g}")
     if not dask:
         return
     ones, twos = (
@@ -140,7 +173,7 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e8)
     parser.add_argument("--dask", action="store_true")
     parser.add_argument("--path", type=Path, help="a table that is there, or is kept")
-    parser.add_argument("--take", choices=["scan", "default scan", "fit", "dask"])
+    parser.add_argument("--take", choices=["scan", "default scan", "fit", "dask", "constants"])
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
     if given.take:
@@ -148,6 +181,7 @@ def main() -> None:
             "scan": scan,
             "default scan": partial(scan, buffered=True),
             "fit": fit,
+            "constants": constants,
             "dask": partial(cluster, n_workers=given.workers),
         }
         figures = takes[given.take](given.path)
