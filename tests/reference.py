@@ -159,12 +159,20 @@ def projected(values, total):
     return np.maximum(values - xi[rank], 0)
 
 
-def bump_moments(points, weights, means, log_shares):
-    """Responsibilities of bumps with covariance 1, their masses and moments, the likelihood."""
-    squares = ((points[:, None, :] - means) ** 2).sum(-1)
-    joint = np.exp(log_shares - squares / 2)
-    share = weights[:, None] * joint / joint.sum(1, keepdims=True)
-    return share.sum(0), share.T @ points, weights @ np.log(joint.sum(1))
+def bump_moments(rows, widths, means, log_shares):
+    """Responsibilities of bumps with a covariance in each part, their masses and moments."""
+    points, weights, parts, origin = rows
+    points = points - origin
+    masses = np.zeros((len(widths), len(means)))
+    moments, total = np.zeros((*masses.shape, points.shape[1])), 0.0
+    for g, S in enumerate(widths):
+        x, w = points[parts == g], weights[parts == g]
+        u = x[:, None, :] - means
+        joint = np.exp(log_shares - np.einsum("nbi,ij,nbj->nb", u, np.linalg.inv(S), u) / 2)
+        share = w[:, None] * joint / joint.sum(1, keepdims=True)
+        masses[g], moments[g] = share.sum(0), share.T @ x
+        total += w @ np.log(joint.sum(1))
+    return masses, moments, total
 
 
 def bounds(X):
@@ -177,3 +185,42 @@ def closest(X, centers):
     """The first of the centers at the smallest distance."""
     X, centers = X.astype(np.float64), np.asarray(centers, dtype=np.float64)
     return ((X[:, None, :] - centers) ** 2).sum(-1).argmin(1)
+
+
+def interpolate(X, grid, table):
+    """Multilinear interpolation by the hat functions of all nodes, 0 beyond the grid."""
+    hats = np.ones((len(X), len(grid.points)))
+    for v, spacing in enumerate(grid.spacing):
+        hats *= np.maximum(1 - np.abs(X[:, v, None] - grid.points[:, v]) / spacing, 0)
+    inside = ((grid.lower <= X) & (grid.upper >= X)).all(axis=1)
+    return inside[:, None] * (hats @ table.reshape(-1, table.shape[-1]))
+
+
+def posterior(Z, density, centers, noise_density):
+    """P(X in V_j | Z) and E[X | Z] by a sum over the nodes, each with its whole mass."""
+    x, f = density.grid.points, density.values.ravel()
+    share = f * noise_density(Z[:, None, :] - x)
+    share /= share.sum(1, keepdims=True)
+    cells = np.eye(len(centers))[((x[:, None, :] - centers) ** 2).sum(-1).argmin(1)]
+    return share @ cells, share @ x
+
+
+def cell_shares(shares, common, leads, draws):
+    """The share of the draws of each bump at which each center leads."""
+    values = common[:, None, None, :] + leads[:, None, :] + draws
+    hits = np.eye(common.shape[1])[values.argmax(-1)].mean(2)
+    return (shares[:, :, None] * hits).sum(1)
+
+
+def plus_plus(points, weights, uniform):
+    """Greedy k-means++ by its definition, the draws given."""
+    mass, chosen, squares_before = weights, [], np.inf
+    for draws in uniform:
+        found = np.searchsorted(np.cumsum(mass), draws * mass.sum(), side="right")
+        squares = ((points[:, None, :] - points[found]) ** 2).sum(-1)
+        nearest = np.minimum(squares, squares_before)
+        best = (weights @ nearest).argmin() if chosen else 0
+        chosen.append(found[best])
+        squares_before = nearest[:, [best]]
+        mass = weights * squares_before[:, 0]
+    return chosen

@@ -12,12 +12,12 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from noisykmeans import DeconvolvedDensity, NoisyKMeans
+from noisykmeans import DeconvolvedDensity, NoisyKMeans, _kernels
+from noisykmeans import partition as partition_module
 from noisykmeans.datasets import make_mod1, make_mod2
 from noisykmeans.deconvolution import Blur, EMDeconvolution
 from noisykmeans.deconvolution.bumps import Family, Sample
 from noisykmeans.density import Density
-from noisykmeans.estimators import errors as errors_module
 from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups, Kind, Pooled
 from noisykmeans.noise import Gaussian, Laplace
@@ -96,7 +96,7 @@ def test_groups_move_centers_by_less_than_a_fifth_of_chance(monkeypatch):
     # of a cluster, each with variances of 1 and at least 3.
     Z, S = noisy_sample(180, ratio=5.0)
     grouped = sorted_centers(fit(Z, X_cov=S))
-    monkeypatch.setattr(errors_module, "MOST_GROUPS", {2: 1000})
+    monkeypatch.setattr(partition_module, "MOST_GROUPS", {2: 1000})
     each = sorted_centers(fit(Z, X_cov=S))
     assert 0 < np.sqrt(np.mean((grouped - each) ** 2)) < 0.05
 
@@ -190,11 +190,32 @@ def test_logarithms_are_those_of_matrices(d):
     A = np.random.default_rng(d).standard_normal((20, d, d))
     S = A @ A.transpose(0, 2, 1)
     S[0] = 2 * np.eye(d)
-    expected = [linalg.logm(M + 0.05**2 * np.eye(d)) for M in S]
+    unit = np.arange(1.0, d + 1)
+    expected = [linalg.logm(M / np.outer(unit, unit) + 0.05**2 * np.eye(d)) for M in S]
     rows, columns = np.tril_indices(d)
     scale = np.where(rows == columns, 1, np.sqrt(2))
     wanted = np.array(expected)[:, rows, columns] * scale
-    np.testing.assert_allclose(log_covariances(S), wanted, atol=1e-9)
+    np.testing.assert_allclose(log_covariances(S, unit), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_first_improper_matrix_is_found(d):
+    rng = np.random.default_rng(d)
+    A = rng.standard_normal((50, d, d))
+    A[7] = 0
+    A[8, :, 1:] = A[8, :, :1]  # of rank 1
+    S = A @ A.transpose(0, 2, 1)
+    first = _kernels.covariances.first_improper
+    assert first(S, 1e-8) == -1
+    S[40, 0, 0] = np.nan
+    assert first(S, 1e-8) == 40
+    S[30] = -1e-3 * np.eye(d)
+    assert first(S, 1e-8) == 30
+    if d > 1:
+        S[20, 1, 0] += 1
+        assert first(S, 1e-8) == 20
+        S[10] = np.eye(d) - 1.01 / d  # one negative eigenvalue of -0.01
+        assert first(S, 1e-8) == 10
 
 
 def test_few_covariances_are_kept_as_they_are():

@@ -7,13 +7,7 @@ from sklearn.cluster import KMeans
 
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
-from noisykmeans.measure import (
-    Measure,
-    WeightedPoints,
-    distinct,
-    smallest_mass,
-    standard_deviation,
-)
+from noisykmeans.measure import Measure, WeightedPoints, distinct, smallest_mass
 from strategies import steady
 
 
@@ -158,21 +152,6 @@ def test_points_that_are_all_different_come_back_as_they_are(X):
     points, same = distinct(X, weights)
     assert points is X
     assert same is weights
-
-
-@steady
-@given(samples)
-def test_standard_deviation_is_numpy_s_of_the_repeated_sample(sample):
-    X, weights = sample
-    expected = np.repeat(X, weights.astype(int), axis=0).std(axis=0)
-    np.testing.assert_allclose(standard_deviation(X, weights), expected, atol=1e-12)
-
-
-def test_standard_deviation_neither_overflows_nor_cancels():
-    X = np.array([[1e200], [-1e200]])
-    assert standard_deviation(X, np.ones(2)) == pytest.approx([1e200])
-    far = np.array([[1e6], [1e6 + 2]], dtype=np.float64)
-    assert standard_deviation(far, np.ones(2)) == pytest.approx([1], rel=1e-12)
 
 
 def test_measure_is_abstract():

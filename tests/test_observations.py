@@ -5,7 +5,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 import reference
 from noisykmeans import _kernels
-from noisykmeans.observations import Observations, bounds, closest
+from noisykmeans.observations import Observations, bounds, closest, standard_deviation
 
 
 def layouts(X):
@@ -81,3 +81,32 @@ def test_weights_of_1_need_no_array():
     assert (weighted.mass, weighted.each_weight.tolist()) == (3.5, [1.5, 2.0])
     assert weighted.features([0, 1]) is weighted
     assert weighted.features([1]).X.tolist() == [[5.0], [5.0]]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_standard_deviation_is_numpy_s_of_the_repeated_sample(d, dtype):
+    rng = np.random.default_rng(d)
+    X = (rng.normal(size=(300, d)) * 10.0 ** rng.integers(-3, 3, d)).astype(dtype)
+    weights = rng.integers(0, 4, 300).astype(np.float64)
+    expected = np.repeat(X.astype(np.float64), weights.astype(int), axis=0).std(axis=0)
+    for rows in layouts(X):
+        np.testing.assert_allclose(standard_deviation(rows, weights), expected, rtol=1e-12)
+
+
+def test_standard_deviation_neither_overflows_nor_cancels():
+    X = np.array([[1e200], [-1e200]])
+    assert standard_deviation(X, np.ones(2)) == pytest.approx([1e200])
+    far = np.array([[1e6], [1e6 + 2]], dtype=np.float64)
+    assert standard_deviation(far, np.ones(2)) == pytest.approx([1], rel=1e-12)
+    assert standard_deviation(np.ones((5, 2)), np.ones(5)).tolist() == [0, 0]
+
+
+def test_standard_deviation_is_the_same_for_any_number_of_threads(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    monkeypatch.setattr(_kernels.threads, "BLOCK", 64)
+    values = []
+    for n in (1, 2, 7):
+        monkeypatch.setattr(joblib, "cpu_count", lambda n=n: n)
+        values.append(standard_deviation(X, np.ones(1000)).tolist())
+    assert values[0] == values[1] == values[2]

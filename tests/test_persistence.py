@@ -4,6 +4,7 @@ import json
 import pickle
 import stat
 import zipfile
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -65,19 +66,22 @@ def test_laws_come_back_equal(law, path):
 
 
 def same(a, b):
-    """Whether two models have the same attributes, to the last bit."""
+    """Two models have the same attributes, to the last bit."""
     assert vars(a).keys() == vars(b).keys()
     for name, value in vars(a).items():
-        other = getattr(b, name)
-        assert type(other) is type(value), name
-        if hasattr(value, "values") and hasattr(value, "grid"):
-            assert value.grid == other.grid
-            np.testing.assert_array_equal(value.values, other.values)
-        elif isinstance(value, np.ndarray):
-            assert value.dtype == other.dtype
-            np.testing.assert_array_equal(value, other)
-        elif not hasattr(value, "candidates"):
-            assert value == other
+        alike(value, getattr(b, name), name)
+
+
+def alike(value, other, name):
+    assert type(other) is type(value), name
+    if isinstance(value, np.ndarray):
+        assert value.dtype == other.dtype
+        np.testing.assert_array_equal(value, other)
+    elif is_dataclass(value):
+        for field in fields(value):
+            alike(getattr(value, field.name), getattr(other, field.name), f"{name}.{field.name}")
+    else:
+        assert value == other, name
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from noisykmeans import seeding
+import reference
+from noisykmeans import _kernels, seeding
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
 from noisykmeans.measure import WeightedPoints
@@ -40,7 +41,7 @@ def test_starts_are_reproducible_and_vary_with_the_seed(draw):
 @BOTH
 def test_unit_of_mass_does_not_matter(draw):
     density = two_bumps()
-    tiny = Density(density.grid, density.values * 1e-200)
+    tiny = Density(density.grid, density.values * 2.0**-600)
     for seed in range(5):
         a, b = (draw(f, 4, np.random.RandomState(seed)) for f in (density, tiny))
         np.testing.assert_array_equal(a, b)
@@ -64,6 +65,24 @@ def test_random_starts_leave_out_points_without_mass():
     measure = WeightedPoints([[0.0], [1.0], [2.0]], [1.0, 1.0, 0.0])
     with pytest.raises(ValueError, match="the measure has 2 points of positive mass, fewer than"):
         seeding.random(measure, 3, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+@pytest.mark.parametrize("k", [1, 2, 5, 20])
+def test_plus_plus_is_that_of_the_slow_twin(d, k):
+    rng = np.random.default_rng(10 * d + k)
+    points, weights = rng.standard_normal((201, d)), rng.random(201) * (rng.random(201) < 0.8)
+    uniform = rng.random((k, 2 + int(np.log(k))))
+    chosen = np.empty(k, dtype=np.intp)
+    _kernels.spreading.spread(np.ascontiguousarray(points.T), weights, uniform, chosen)
+    assert chosen.tolist() == reference.plus_plus(points, weights, uniform)
+
+
+def test_plus_plus_on_fewer_places_than_centers_repeats_one():
+    measure = WeightedPoints([[1.0], [1.0], [2.0]])
+    for seed in range(9):
+        centers = seeding.plus_plus(measure, 3, np.random.RandomState(seed))
+        assert set(centers.ravel()) == {1.0, 2.0}
 
 
 @BOTH

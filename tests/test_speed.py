@@ -103,7 +103,7 @@ def large():
     return clusters(10**7)
 
 
-@pytest.mark.target
+@pytest.mark.timing
 def test_fit_with_a_bandwidth_takes_at_most_ten_sums_and_a_twelfth_of_k_means(large):
     given().fit(large[:1000])
     total, ours = shortest(large.sum), shortest(lambda: given().fit(large))
@@ -118,7 +118,7 @@ def test_fit_with_a_bandwidth_adds_less_than_50_mb_and_the_labels():
     assert added - 4 * 10**7 / 2**20 < 50
 
 
-@pytest.mark.target
+@pytest.mark.timing
 def test_binning_takes_at_most_five_sums(large):
     low, high = large.min(axis=0), large.max(axis=0)
     grid = Grid(tuple(low), tuple((high - low) / 255 * (1 + 1e-12)), (256, 256))

@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     from noisykmeans import (
         datasets,
         experiments,
+        interchange,
         metrics,
         noise,
         persistence,
         plots,
+        report,
         selection,
         tables,
+        views,
         windows,
     )
+    from noisykmeans.cluster_count import select_n_clusters
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
@@ -43,13 +47,17 @@ __all__ = [
     "NoisyKMeans",
     "datasets",
     "experiments",
+    "interchange",
     "load",
     "metrics",
     "noise",
     "persistence",
     "plots",
+    "report",
+    "select_n_clusters",
     "selection",
     "tables",
+    "views",
     "windows",
 ]
 
@@ -60,6 +68,7 @@ _HOME = {
     "Histogram": "histogram",
     "NoisyKMeans": "estimators",
     "load": "persistence",
+    "select_n_clusters": "cluster_count",
 }
 
 

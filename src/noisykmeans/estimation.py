@@ -19,15 +19,18 @@ from noisykmeans.deconvolution import (
     adequate_spacing,
     first_guess,
 )
-from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.deconvolution.band import check_bandwidth, regular
 from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
+from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import fill
+from noisykmeans.observations import standard_deviation
 from noisykmeans.selection import Fixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.density import Density
+    from noisykmeans.errors import Errors
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
@@ -43,6 +46,7 @@ __all__ = [
     "Method",
     "Sized",
     "grid_over",
+    "grouped",
     "kernel_spacing",
     "warn_of_far_ones",
 ]
@@ -69,12 +73,15 @@ class Estimate:
         That of maximum likelihood.
     centers : array of shape (n_clusters, d) or None
         From which Lloyd's iterations may start, where the method has found some.
+    steps : Selection or None
+        The number of steps of maximum likelihood, and what was tried to find it.
     """
 
     density: Density
     selection: Selection | None = None
     n_steps: int | None = None
     centers: Array | None = None
+    steps: Selection | None = None
 
 
 class Sized(Protocol):
@@ -133,6 +140,11 @@ class Method(ABC):
     def automatic(self) -> bool:
         """Whether the amount of smoothing follows from the data."""
         return True
+
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law of the errors of n observations as the method uses it."""
+        del n, n_axes
+        return noise
 
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Return the method for the features that vary, or raise where it cannot serve them.
@@ -201,6 +213,10 @@ class ByKernel(Method):
     def automatic(self) -> bool:
         """Whether the bandwidth follows from the data."""
         return not isinstance(self.rule, Fixed)
+
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law with a ridge where its c.f. has zeros."""
+        return regular(noise, n, n_axes)
 
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Check a given bandwidth, and keep it for the features that vary."""
@@ -280,11 +296,43 @@ class ByLikelihood(Method):
         guess = task.guess
         if guess is None:
             guess = first_guess(task.groups, task.n_clusters, task.effective_n, rng)
-        n_steps = self.rule.choose_steps(task)
+        tried = self.rule.select_steps(task)
+        n_steps = int(tried.bandwidth[0])
         steps = EMDeconvolution(task.groups, guess.detail).steps(guess.density)
         density = next(islice(steps, n_steps, None))
         centers = guess.centers if len(guess.centers) == task.n_clusters else None
-        return Estimate(density, n_steps=n_steps, centers=centers)
+        return Estimate(density, n_steps=n_steps, centers=centers, steps=tried)
+
+
+def grouped(
+    method: Method, sample: Observations, noise: Noise, errors: Errors | None, nodes: Array | None
+) -> tuple[Groups, Noise, NDArray[np.intp] | None]:
+    """Bin observations by their errors; return the law of all, and each one's group, too.
+
+    Parameters
+    ----------
+    method : Method
+        Knows which grid it needs.
+    sample : Observations
+        Different along each axis.
+    noise : Noise
+        The law of the errors that all observations share.
+    errors : Errors or None
+        What differs in their errors; None where nothing does.
+    nodes : array of shape (d,) or None
+        As for `Method.histogram`.
+    """
+    if errors is None:
+        noise = method.law(noise, sample.mass, sample.X.shape[1])
+        return Groups.of(method.histogram(sample, noise, nodes), noise), noise, None
+    weights = sample.each_weight
+    labels, kinds = errors.kinds(noise, weights, standard_deviation(sample.X, weights))
+    masses = np.bincount(labels, sample.weights)
+    law = law_of_all(kinds, masses, sample.X.shape[1]) or noise
+    histogram = method.histogram(sample, law, nodes)
+    if len(kinds) == 1:
+        return Groups.of(histogram, law), law, labels
+    return Groups.fill(histogram.grid, sample.X, weights, labels, kinds), law, labels
 
 
 def kernel_spacing(

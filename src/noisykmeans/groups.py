@@ -136,11 +136,11 @@ class Groups:
         if len(kinds) == 1 and kinds[0].axes == tuple(range(grid.dimension)):
             return cls.of(fill(grid, X, weights), kinds[0].noise)
         labels = np.zeros(len(X), dtype=np.intp) if labels is None else labels
-        order = np.argsort(labels, kind="stable")
+        order = np.argsort(labels.astype(np.min_scalar_type(len(kinds))), kind="stable")
         ends = np.cumsum(np.bincount(labels, minlength=len(kinds)))
         members = []
         for kind, rows in zip(kinds, np.split(order, ends[:-1]), strict=True):
-            sample = X[rows] if len(kind.axes) == X.shape[1] else X[rows][:, kind.axes]
+            sample = np.take(X, rows, axis=0)[:, kind.axes]
             histogram = fill(restricted(grid, kind.axes), sample, weights[rows])
             members.append(Group(histogram, kind))
         return cls(grid, tuple(members))

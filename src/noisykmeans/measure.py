@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Measure", "WeightedPoints", "distinct", "smallest_mass", "standard_deviation"]
+__all__ = ["Measure", "WeightedPoints", "distinct", "smallest_mass"]
 
 
 _ROWS = 2**12  # at a time, to stay in the cache
@@ -157,16 +157,6 @@ def _closest(X: Array, centers: Array) -> NDArray[np.intp]:
 def smallest_mass(total: float) -> float:
     """Return the mass up to which a cell counts as empty: rounding, not data."""
     return 1e-12 * abs(total)
-
-
-def standard_deviation(X: Array, weights: Array) -> Array:
-    """Return the weighted standard deviation of points along each axis."""
-    share = weights / weights.sum()
-    # In units of the range, whose square cannot overflow.
-    low = X.min(axis=0).astype(np.float64)
-    width = X.max(axis=0) - low
-    u = (X - low) / np.where(width > 0, width, 1.0)
-    return np.asarray(width * np.sqrt(share @ (u - share @ u) ** 2))
 
 
 def distinct(X: Array, weights: Array) -> tuple[Array, Array]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans import _kernels
-from noisykmeans.measure import standard_deviation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Observations", "bounds", "closest"]
+__all__ = ["Observations", "bounds", "closest", "standard_deviation"]
 
 _LANES = 512  # values whose bounds are kept at a time: vectors of the processor, in its cache
 
@@ -108,6 +107,31 @@ def _bounds(X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     finite = np.isfinite(trace.reshape(-1, d)).all(axis=0)
     low, high = low.reshape(-1, d).min(axis=0), high.reshape(-1, d).max(axis=0)
     return np.where(finite, low, np.nan), np.where(finite, high, np.nan)
+
+
+def standard_deviation(X: NDArray[Any], weights: NDArray[Any]) -> Array:
+    """Return the weighted standard deviation of finite points along each axis.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Points, n > 0.
+    weights : array of shape (n,)
+        Their weights.
+    """
+    # In units of the range, whose square cannot overflow.
+    low, high = bounds(X)
+    width = high - low
+    unit = np.where(width > 0, width, 1.0)
+
+    def block(rows: slice) -> Array:
+        sums = np.zeros((X.shape[1], 3))
+        _kernels.extent.add_squares(X[rows], weights[rows], low, unit, sums)
+        return sums
+
+    mass, first, second = sum(_kernels.threads.map_blocks(block, len(X)), start=np.zeros(1)).T
+    variance = second / mass - (first / mass) ** 2
+    return np.asarray(width * np.sqrt(np.maximum(variance, 0)))
 
 
 def closest(X: NDArray[Any], centers: Array) -> NDArray[np.int32]:

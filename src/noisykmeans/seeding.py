@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
+
+from noisykmeans import _kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,9 @@ __all__ = ["plus_plus", "random"]
 
 def plus_plus(measure: Measure, n_clusters: int, rng: np.random.RandomState) -> NDArray[np.float64]:
     """Draw centers by greedy k-means++: far from each other, in proportion to D^2.
+
+    Of ``2 + log k`` points drawn in proportion to their mass times their squared distance from
+    the centers before, the one that leaves the smallest distortion is the next center.
 
     Parameters
     ----------
@@ -33,11 +37,12 @@ def plus_plus(measure: Measure, n_clusters: int, rng: np.random.RandomState) -> 
     """
     points, weights = measure.support()
     _check_support(int(np.count_nonzero(weights)), n_clusters)
-    # Weights relative to their sum: a density's are tiny, and D^2 times weight may underflow.
-    centers, _ = kmeans_plusplus(
-        points, n_clusters, sample_weight=weights / weights.sum(), random_state=rng
-    )
-    return np.asarray(centers)
+    # Shares, since a density's masses are tiny, and their products with D^2 may underflow.
+    uniform = rng.random_sample((n_clusters, 2 + int(np.log(n_clusters))))
+    chosen = np.empty(n_clusters, dtype=np.intp)
+    shares = weights / weights.sum()
+    _kernels.spreading.spread(np.ascontiguousarray(points.T), shares, uniform, chosen)
+    return np.asarray(points[chosen])
 
 
 def random(measure: Measure, n_clusters: int, rng: np.random.RandomState) -> NDArray[np.float64]:

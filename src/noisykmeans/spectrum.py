@@ -72,19 +72,19 @@ def transform(histogram: Histogram) -> Spectrum:
 
 
 def forward(values: NDArray[np.float64], padded: tuple[int, ...]) -> NDArray[np.complex128]:
-    """Return the real FFT of an array, padded with zeros, of which no line is transformed.
+    """Return the real FFT of arrays, padded with zeros, of which no line is transformed.
 
     Parameters
     ----------
     values : array
-        What is transformed.
+        What is transformed, along its last axes.
     padded : tuple of int
         The shape of the transform.
     """
-    *outer, last = enumerate(padded)
-    series = fft.rfft(values, last[1], axis=last[0], workers=_workers(padded))
-    for axis, n in reversed(outer):
-        series = fft.fft(series, n, axis=axis, overwrite_x=True, workers=_workers(padded))
+    workers = _workers(padded)
+    series = fft.rfft(values, padded[-1], workers=workers)
+    for axis in range(-2, -len(padded) - 1, -1):
+        series = fft.fft(series, padded[axis], axis=axis, overwrite_x=True, workers=workers)
     return np.asarray(series)
 
 
@@ -96,16 +96,16 @@ def inverse(
     Parameters
     ----------
     series : complex array
-        Fourier coefficients.
+        Fourier coefficients, along its last axes.
     padded : tuple of int
         The shape of the transform.
     shape : tuple of int
         How many values are wanted.
     """
     workers = _workers(padded)
-    for axis, n in enumerate(shape[:-1]):
+    for axis in range(-len(padded), -1):
         whole = fft.ifft(series, axis=axis, overwrite_x=True, workers=workers)
-        series = whole[(slice(None),) * axis + (slice(n),)]
+        series = whole[(..., slice(shape[axis]), *[slice(None)] * (-axis - 1))]
     return np.asarray(fft.irfft(series, padded[-1], workers=workers)[..., : shape[-1]])
 
 

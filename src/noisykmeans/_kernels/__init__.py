@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from noisykmeans._kernels import (
         binning,
         cells,
+        covariances,
         extent,
+        interpolation,
         labels,
         mixture,
         projection,
+        spreading,
         sweep,
         threads,
     )
@@ -25,10 +28,13 @@ if TYPE_CHECKING:
 __all__ = [
     "binning",
     "cells",
+    "covariances",
     "extent",
+    "interpolation",
     "labels",
     "mixture",
     "projection",
+    "spreading",
     "sweep",
     "threads",
 ]

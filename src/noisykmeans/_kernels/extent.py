@@ -1,4 +1,4 @@
-"""Bounds of features, and whether all of their values are finite."""
+"""Bounds of features, whether all of their values are finite, and their spread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from noisykmeans._kernels.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["extend"]
+__all__ = ["add_squares", "extend"]
 
 
 @kernel
@@ -25,3 +25,21 @@ def extend(rows: NDArray[Any], low: NDArray[Any], high: NDArray[Any], trace: NDA
             low[j] = value if value < low[j] else low[j]  # noqa: FURB136  min minds NaN, and time
             high[j] = value if value > high[j] else high[j]  # noqa: FURB136  the same
             trace[j] += value - value  # 0, but NaN for NaN and infinity
+
+
+@kernel
+def add_squares(
+    X: NDArray[Any],
+    weights: NDArray[Any],
+    origin: NDArray[Any],
+    unit: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Add the sums of w, w u and w u^2 for each feature, ``u = (x - origin) / unit``."""
+    for i in range(X.shape[0]):
+        w = weights[i]
+        for v in range(X.shape[1]):
+            u = (X[i, v] - origin[v]) / unit[v]
+            sums[v, 0] += w
+            sums[v, 1] += w * u
+            sums[v, 2] += w * u * u

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, TypeVar
 import joblib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["BLOCK", "map_blocks"]
+__all__ = ["BLOCK", "map_blocks", "map_each"]
 
 BLOCK = 2**18  # rows: large against the cost of a call, small against any large sample
 
+_WORTH = 2**17  # values to be worked on that are worth starting threads
+
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -30,3 +33,15 @@ def map_blocks(function: Callable[[slice], T], n: int, smallest: int = 0) -> Ite
         return
     with ThreadPoolExecutor(n_threads) as pool:
         yield from pool.map(function, blocks)
+
+
+def map_each(function: Callable[[S], T], items: Sequence[S], size: int) -> Iterator[T]:
+    """Apply a function to each item, and give the results in their order.
+
+    Threads are started where the items, each of that many values, are worth it together.
+    """
+    if len(items) > 1 and len(items) * size >= _WORTH and joblib.cpu_count() > 1:
+        with ThreadPoolExecutor(min(len(items), joblib.cpu_count())) as pool:
+            yield from pool.map(function, items)
+    else:
+        yield from map(function, items)

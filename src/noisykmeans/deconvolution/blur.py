@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,15 @@ from noisykmeans.grid import Grid
 from noisykmeans.noise import Gaussian
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from noisykmeans.noise import Noise
 
     Array = NDArray[np.float64]
 
-__all__ = ["Blur"]
+__all__ = ["Blur", "padded"]
 
 _ALIASES = {1: 64, 2: 3, 3: 1}  # on either side of each axis, at most
 _NEGLIGIBLE = 1e-9  # size of the c.f. from which on aliases do not count
@@ -30,6 +32,7 @@ _REACH = 6.0  # standard deviations of the errors that a period must hold beyond
 _WIDEST = {1: 100, 2: 6, 3: 3}  # lengths of the grid that a period holds beyond it, at most
 _DECAYED = 5.0  # frequency, times standard deviation, from which on a c.f. counts as gone
 _LOOKS = {2: 65, 3: 17}  # along each axis of an alias, for a ridge of the c.f.
+_LOST = 1e-12  # mass that may be left out of a convolution
 _HEAVY_REACH = 40.0  # where there are none: what comes round is spread over the whole period
 
 
@@ -68,51 +71,75 @@ class Blur:
 
     def forward(self, values: Array) -> Array:
         """Return the expected binned mass ``g(j) = sum_i k(j - i) f(i)``."""
-        return self.inverse(self.series(values) * self.transfer)
+        return self._convolved(values, self.transfer(self.padded_shape))
 
     def backward(self, values: Array) -> Array:
         """Return the adjoint, ``sum_j k(j - i) v(j)``: an average over the errors of node i."""
-        return self.inverse(self.series(values) * self.adjoint)
+        return self._convolved(values, np.conj(self.transfer(self.padded_shape)))
 
-    def series(self, values: Array) -> NDArray[np.complex128]:
-        """Return the FFT of values at the nodes, on the padded shape."""
-        return spectrum.forward(values, self.grid.padded_shape)
-
-    def inverse(self, series: NDArray[np.complex128]) -> Array:
-        """Return the values at the nodes, given an FFT on the padded shape."""
-        return spectrum.inverse(series, self.grid.padded_shape, self.grid.shape)
+    def _convolved(self, values: Array, transfer: NDArray[np.complex128]) -> Array:
+        series = spectrum.forward(values, self.padded_shape)
+        return spectrum.inverse(series * transfer, self.padded_shape, self.grid.shape)
 
     @cached_property
-    def transfer(self) -> NDArray[np.complex128]:
-        """The FFT of the shares at all differences of nodes, on the padded shape."""
-        if not self.noise.independent:
-            return np.asarray(fft.rfftn(self.shares()))
+    def reach(self) -> tuple[int, ...]:
+        """The largest differences of nodes along each axis that errors lead to, but for 1e-12."""
+        reach = []
+        for axis, n in enumerate(self.grid.shape):
+            others = tuple(v for v in range(self.grid.dimension) if v != axis)
+            line = self.shares.sum(axis=others)
+            # Of k and -k together, the farthest first.
+            far = np.cumsum((line[1:n] + line[:-n:-1])[::-1])[::-1]
+            reach.append(int(np.count_nonzero(far > _LOST)))
+        return tuple(reach)
+
+    @cached_property
+    def padded_shape(self) -> tuple[int, ...]:
+        """A shape for Fourier transforms on which no mass comes round to the grid."""
+        return padded(self.grid, self.reach)
+
+    def transfer(self, padded_shape: tuple[int, ...]) -> NDArray[np.complex128]:
+        """Return the FFT of the shares at all differences of nodes within reach.
+
+        Parameters
+        ----------
+        padded_shape : tuple of int
+            The shape of the transform: the grid's and the reach, at least.
+        """
+        shares = self.shares
+        for axis, (reach, length) in enumerate(zip(self.reach, padded_shape, strict=True)):
+            kept = np.arange(-reach, reach + 1)
+            shape = [*shares.shape]
+            shape[axis] = length
+            cropped = np.zeros(shape)
+            np.moveaxis(cropped, axis, 0)[kept] = np.moveaxis(shares, axis, 0)[kept]
+            shares = cropped
+        return np.asarray(fft.rfftn(shares))
+
+    @cached_property
+    def shares(self) -> Array:
+        """The shares at all differences of nodes, in the order of an FFT of the grid's padding."""
+        if not self.noise.independent or self.grid.dimension == 1:
+            return self._at_differences(self._on_a_period())
         grid = self.grid
         axes = enumerate(zip(grid.lower, grid.spacing, grid.shape, strict=True))
         blurs = [
             Blur(Grid((low,), (step,), (n,)), self.noise.marginal([axis]))
             for axis, (low, step, n) in axes
         ]
-        return np.asarray(fft.rfftn(reduce(np.multiply.outer, [b.shares() for b in blurs])))
+        return np.asarray(reduce(np.multiply.outer, [blur.shares for blur in blurs]))
 
-    @cached_property
-    def adjoint(self) -> NDArray[np.complex128]:
-        """The transfer function of `backward`."""
-        return np.conj(self.transfer)
-
-    def shares(self) -> Array:
-        """Return the shares at all differences of nodes, in the order of the padded shape."""
-        shares = self._on_a_period()
-        for axis, (n, padded) in enumerate(
+    def _at_differences(self, shares: Array) -> Array:
+        """Return what a period has at the differences that two nodes may have, 0 elsewhere."""
+        for axis, (n, length) in enumerate(
             zip(self.grid.shape, self.grid.padded_shape, strict=True)
         ):
-            differences = np.zeros(padded, dtype=np.intp)
+            differences = np.zeros(length, dtype=np.intp)
             differences[:n] = np.arange(n)
-            differences[padded - n + 1 :] = np.arange(1 - n, 0)
+            differences[length - n + 1 :] = np.arange(1 - n, 0)
             shares = np.take(shares, differences % shares.shape[axis], axis=axis)
-            # Differences that no two nodes have.
             between = [slice(None)] * shares.ndim
-            between[axis] = slice(n, padded - n + 1)
+            between[axis] = slice(n, length - n + 1)
             shares[tuple(between)] = 0
         return shares
 
@@ -133,8 +160,10 @@ class Blur:
         aliases = [self._aliases(axis, angle) for axis, angle in enumerate(angles)]
         series = np.zeros([len(angle) for angle in angles], dtype=np.complex128)
         noise = self._decaying()
+        counts = lru_cache(partial(self._counts, noise))
         for terms in product(*aliases):
-            if d > 1 and not self._counts(noise, [m for m, _ in terms]):
+            alias = tuple(m for m, _ in terms)  # its mirror image has a c.f. of the same size
+            if d > 1 and not counts(max(alias, tuple(-m for m in alias))):
                 continue
             axes = zip(angles, terms, grid.spacing, strict=True)
             t = [(angle + 2 * np.pi * m) / h for angle, (m, _), h in axes]
@@ -155,13 +184,22 @@ class Blur:
         lasts = narrowest * np.pi * (2 * _ALIASES[d] + 1) < _DECAYED
         return self.noise + Gaussian(spacing / 2) if lasts else self.noise
 
-    def _counts(self, noise: Noise, alias: list[int]) -> bool:
+    def _counts(self, noise: Noise, alias: tuple[int, ...]) -> bool:
         """Return whether the c.f. is more than negligible somewhere in an alias of the band."""
+        if isinstance(noise, Gaussian) and self._decayed(noise, alias):
+            return False
         within = np.linspace(-0.5, 0.5, _LOOKS[self.grid.dimension])
         axes = zip(alias, self.grid.spacing, strict=True)
         t = np.meshgrid(*(2 * np.pi / h * (m + within) for m, h in axes), indexing="ij")
         size = np.abs(noise.characteristic_function(np.stack(t, axis=-1))).max()
         return bool(size >= _NEGLIGIBLE)
+
+    def _decayed(self, noise: Gaussian, alias: tuple[int, ...]) -> bool:
+        """Return whether ``t' S t / 2`` is large on an alias by the least eigenvalue of S alone."""
+        spacing, d = np.array(self.grid.spacing), self.grid.dimension
+        least = np.linalg.eigvalsh(noise.covariance_matrix(d) / np.outer(spacing, spacing))[0]
+        closest = 2 * np.pi * np.maximum(np.abs(alias) - 0.5, 0)
+        return bool(least * (closest @ closest) / 2 > -np.log(_NEGLIGIBLE))
 
     def _aliases(self, axis: int, angle: NDArray[Any]) -> list[tuple[int, Array]]:
         """Return the aliases of an axis that may count, each with its share ``sinc^2``.
@@ -183,3 +221,9 @@ class Blur:
             shares[-n] = shares[-n] + rest
             shares[n] = shares[n] + rest
         return list(shares.items())
+
+
+def padded(grid: Grid, reach: Sequence[int]) -> tuple[int, ...]:
+    """Return lengths for fast transforms that hold the grid and what errors lead to beyond it."""
+    lengths = zip(grid.shape, reach, strict=True)
+    return tuple(int(fft.next_fast_len(n + r, real=True)) for n, r in lengths)

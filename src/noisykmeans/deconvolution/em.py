@@ -13,13 +13,15 @@ small Gaussian bumps (a sieve): f is ``s * g``, s the bumps' law, and the steps 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisykmeans.deconvolution.blur import Blur
+from noisykmeans import _kernels, spectrum
+from noisykmeans.deconvolution.blur import Blur, padded
 from noisykmeans.density import Density
 from noisykmeans.noise import Gaussian
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["EMDeconvolution"]
+
+
+_TOGETHER = 4  # groups that are transformed in one call
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,8 @@ class EMDeconvolution:
     def log_likelihood(self, density: Density) -> float:
         """Return ``sum h log(k f)``, the mean log-probability of an observation's node."""
         values, total = density.values * self.groups.grid.cell_volume, 0.0
-        for observed, member in zip(self._observed, self.groups.members, strict=True):
+        for member in self.groups.members:
+            observed = member.histogram.values / self.groups.mass
             blur = Blur(member.histogram.grid, member.kind.noise)
             g = blur.forward(values.sum(axis=self._missing(member)))
             filled = observed > 0
@@ -100,28 +106,38 @@ class EMDeconvolution:
 
         Groups of all axes share the first and the last transform: two are left for each.
         """
-        total, series, sums = np.zeros_like(g), None, None
-        for observed, blur, member in zip(
-            self._observed, self._blurs, self.groups.members, strict=True
-        ):
+        shape, padded = self.groups.grid.shape, self._padded_shape
+        series = spectrum.forward(g, padded)
+
+        def complete(some: slice) -> NDArray[np.complex128]:
+            transfers = self._transfers[some]
+            expected = spectrum.inverse(series * transfers, padded, shape)
+            back = spectrum.forward(_ratio(self._complete[some], expected), padded)
+            back *= np.conj(transfers)
+            return np.asarray(back.sum(axis=0))
+
+        total, count = np.zeros_like(g), len(self._complete)
+        if count:
+            # A few at a time, and the same ones for any number of threads.
+            few = [slice(i, i + _TOGETHER) for i in range(0, count, _TOGETHER)]
+            parts = _kernels.threads.map_each(complete, few, _TOGETHER * math.prod(padded))
+            total += spectrum.inverse(sum(parts, start=0j * series), padded, shape)
+        for member, blur in zip(self.groups.members, self._blurs, strict=True):
             missing = self._missing(member)
             if missing:
+                observed = member.histogram.values / self.groups.mass
                 ratio = _ratio(observed, blur.forward(g.sum(axis=missing)))
                 total += np.expand_dims(blur.backward(ratio), missing)
-                continue
-            series = blur.series(g) if series is None else series
-            back = blur.series(_ratio(observed, blur.inverse(series * blur.transfer)))
-            back *= blur.adjoint
-            sums = back if sums is None else sums + back
-        return total if sums is None else total + self._widening.inverse(sums)
+        return total
 
     def _missing(self, member: Group) -> tuple[int, ...]:
         return tuple(v for v in range(self.groups.grid.dimension) if v not in member.kind.axes)
 
     @cached_property
-    def _observed(self) -> list[Array]:
-        mass = self.groups.mass
-        return [member.histogram.values / mass for member in self.groups.members]
+    def _complete(self) -> Array:
+        """The histograms of the complete groups, in all of mass 1 together with the others."""
+        values = [member.histogram.values for member in self.groups.complete]
+        return np.array(values) / self.groups.mass
 
     def _smooth(self, g: Array) -> Density:
         f = np.maximum(self._widening.forward(g), 0) if self.detail else g
@@ -137,15 +153,31 @@ class EMDeconvolution:
 
     @cached_property
     def _blurs(self) -> list[Blur]:
-        return [
-            Blur(
-                member.histogram.grid,
-                member.kind.noise + self._bump.marginal(member.kind.axes)
-                if self.detail
-                else member.kind.noise,
-            )
-            for member in self.groups.members
-        ]
+        """The errors of each group, and the small bumps."""
+
+        def blur(member: Group) -> Blur:
+            noise, axes = member.kind.noise, member.kind.axes
+            both = noise + self._bump.marginal(axes) if self.detail else noise
+            blur = Blur(member.histogram.grid, both)
+            _ = blur.reach  # computed here, in threads
+            return blur
+
+        size = math.prod(self.groups.grid.padded_shape)
+        return list(_kernels.threads.map_each(blur, self.groups.members, size))
+
+    @cached_property
+    def _padded_shape(self) -> tuple[int, ...]:
+        """A shape for Fourier transforms that serves all complete groups."""
+        grid = self.groups.grid
+        reach = [b.reach for b in self._blurs if b.grid.dimension == grid.dimension]
+        return padded(grid, np.max(reach, axis=0).tolist() if reach else grid.shape)
+
+    @cached_property
+    def _transfers(self) -> NDArray[np.complex128]:
+        """The transfer functions of the complete groups."""
+        d = self.groups.grid.dimension
+        blurs = [blur for blur in self._blurs if blur.grid.dimension == d]
+        return np.array([blur.transfer(self._padded_shape) for blur in blurs])
 
 
 def _ratio(observed: Array, expected: Array) -> Array:

@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
+from noisykmeans.errors import Errors, heavy, varies
+from noisykmeans.estimation import grouped
 from noisykmeans.estimators.passes import Gathered
-from noisykmeans.groups import Groups, law_of_all
+from noisykmeans.estimators.rows import Features, Rows, as_covariances, warn_of_empty
+from noisykmeans.groups import Groups
 from noisykmeans.histogram import Histogram
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
-from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window
+from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.persistence import save
 from noisykmeans.profile import Counts
 from noisykmeans.selection import Task
+from noisykmeans.units import check_plain
 from noisykmeans.validation import (
     check_on_grid,
     check_outside,
@@ -74,6 +77,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _validated(self, X: ArrayLike, *, reset: bool, missing: bool) -> tuple[Array, Array]:
         """Return all rows and their bounds, in one pass; NaN where values are missing."""
+        check_plain(X, "X")
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=False)
         box = bounds(rows)
@@ -96,6 +100,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         errors = None
         if own or heavy(self.noise) or varies(self.noise) or np.isnan(box).any():
             errors = Errors.of(rows, as_covariances(X_err, X_cov, rows), self.noise)
+            errors.check_features()
         weights = None if sample_weight is None else check_weights(sample_weight, rows)
         counts = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
         if errors is not None:
@@ -120,43 +125,43 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         exact = not noise.covariance_matrix(dimension).any() and not noise.mean(dimension).any()
         return exact and self._method(dimension).automatic
 
-    def _estimate(self, rows: Rows, n_clusters: int | None, rng: np.random.RandomState) -> Estimate:
-        """Return the density, and set the attributes that tell of it.
-
-        Constant features need no grid.
-        """
-        sample, errors, labels = rows.sample, rows.errors, None
+    def _features(self, rows: Rows) -> Features:
+        """Return the features that vary, and keep the values of those that do not."""
+        sample, errors = rows.sample, rows.errors
         d = sample.X.shape[1]
         noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
-        method = self._method(d)
         if errors is not None:
             errors = errors.usable(sample.X, self.noise)
             filled = errors.filled(sample.X)
             sample = Observations(filled, sample.weights, bounds(filled))
         low, high = sample.bounds
         axes = varying_features(sample.X, low, high)
-        check_on_grid(axes, alike=errors is None)
-        method = method.restricted(noise, high > low)
+        self._constants = np.where(high > low, np.nan, low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = sample.features(axes.tolist())
-        resolution = as_resolution(self.resolution, d)
-        nodes = None if resolution is None else resolution[axes]
-        if errors is None:
-            groups, law = Groups.of(method.histogram(sample, noise, nodes), noise), noise
-        else:
+        if errors is not None:
             errors = errors.restricted(axes)
             known = np.asarray(errors.observed.any(axis=1))
             sample, errors = sample.rows(known), errors.rows(known)
-            scale = standard_deviation(sample.X, sample.each_weight)
-            labels, kinds = errors.kinds(noise, sample.each_weight, scale)
-            law = law_of_all(kinds, np.bincount(labels, sample.weights), len(axes)) or noise
-            histogram = method.histogram(sample, law, nodes)
-            if len(kinds) == 1:
-                groups = Groups.of(histogram, law)
-            else:
-                grid, weights = histogram.grid, sample.each_weight
-                groups = Groups.fill(grid, sample.X, weights, labels, kinds)
-        self._constants = np.where(high > low, np.nan, low)
+        return Features(sample, errors, noise, axes)
+
+    def _estimate(
+        self, features: Features, n_clusters: int | None, rng: np.random.RandomState
+    ) -> Estimate:
+        """Return the density, and set the attributes that tell of it.
+
+        Constant features need no grid.
+        """
+        sample, errors, noise, axes = features
+        check_on_grid(axes)
+        d = len(self._constants)
+        method = self._method(d)
+        told = noise if self.noise is None else as_noise(self.noise, d)
+        told = method.law(told, sample.mass, d) if self.noise is not None else told
+        method = method.restricted(told, np.isnan(self._constants))
+        resolution = as_resolution(self.resolution, d)
+        nodes = None if resolution is None else resolution[axes]
+        groups, law, labels = grouped(method, sample, noise, errors, nodes)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
         task = Task(groups, window, n_clusters, seed, sample.X, sample.weights, labels)
@@ -198,7 +203,9 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
                 "fit_histogram deconvolves, and needs the law of the errors; got noise=None: give "
                 "a law of noisykmeans.noise, or fit observations without errors with fit"
             )
-        return Groups.of(histogram, as_noise(self.noise, histogram.grid.dimension))
+        d = histogram.grid.dimension
+        noise = self._method(d).law(as_noise(self.noise, d), histogram.mass, d)
+        return Groups.of(histogram, noise)
 
     def _estimate_gathered(
         self, gathered: Gathered, n_clusters: int | None, rng: np.random.RandomState
@@ -237,7 +244,8 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self.histogram_ = task.histogram
         self.density_ = estimate.density
         self.n_steps_ = estimate.n_steps
-        self.selection_ = estimate.selection
+        compared = estimate.steps is not None and len(estimate.steps.criterion) > 1
+        self.selection_ = estimate.steps if compared else estimate.selection
         self.bandwidth_ = None if estimate.selection is None else estimate.selection.bandwidth
 
     def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:
@@ -265,6 +273,15 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.noise is not None
         return tags
+
+    def _drawn(self, n_samples: Any, random_state: Any) -> Array:
+        """Draw points from the density, on its axes."""
+        if not is_count(n_samples):
+            raise ValueError(f"n_samples must be a positive integer; got {n_samples!r}")
+        if self.density_ is None:
+            raise AttributeError("the fit knew of no errors, and has no density to draw from")
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        return self.density_.sample(n_samples, seed)
 
     def _embedded(self, points: Array) -> Array:
         """Points on the grid's axes, with the constant features added."""

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.estimation import ByKernel
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.measure import standard_deviation
 from noisykmeans.noise import Gaussian
+from noisykmeans.observations import standard_deviation
 from noisykmeans.parameters import as_rule, as_window, is_count
 from noisykmeans.selection import Fixed, Rate
 
@@ -52,6 +52,8 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         The estimate on the grid, over the features that vary.
     bandwidth_ : array of shape (d,)
         The bandwidth in use.
+    components_ : array of shape (r, d) or None
+        The axes of `density_`: those features that vary.
     histogram_ : Histogram or None
         All that was kept of the data.
 
@@ -113,9 +115,11 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
             if self.noise is None and (rows.errors is None or rows.errors.absent):
                 self._fit_points(rows.sample)
             else:
-                self._estimate(rows, None, np.random.RandomState(0))
+                self._estimate(self._features(rows), None, np.random.RandomState(0))
+                self.components_ = np.eye(len(self._constants))[np.isnan(self._constants)]
         return self
 
+    components_: Array | None
     _sample: tuple[Array, Array]
 
     def _method(self, dimension: int) -> ByKernel:
@@ -141,6 +145,7 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         # KernelDensity has one bandwidth: axes are measured in units of their own.
         self._sample = (X / chosen, weights)
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
+        self.components_ = None
 
     @property
     def _points(self) -> Any:
@@ -171,9 +176,7 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw points from the estimated law of the clean points, of shape (n_samples, d)."""
         check_is_fitted(self)
-        if not is_count(n_samples):
-            raise ValueError(f"n_samples must be a positive integer; got {n_samples!r}")
+        if self.density_ is not None or not is_count(n_samples):
+            return self._embedded(self._drawn(n_samples, random_state))
         rng = check_random_state(random_state)
-        if self.density_ is None:
-            return np.asarray(self._points.sample(n_samples, rng) * self.bandwidth_)
-        return self._embedded(self.density_.sample(n_samples, int(rng.randint(2**31 - 1))))
+        return np.asarray(self._points.sample(n_samples, rng) * self.bandwidth_)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans.batches import Batch, Source
-from noisykmeans.estimators.errors import Errors, as_covariances, gaussian
+from noisykmeans.cells import Cells, groups_of
+from noisykmeans.errors import Errors, gaussian
+from noisykmeans.estimators.rows import as_covariances
 from noisykmeans.groups import Kind
-from noisykmeans.partition import CELL, MOST_GROUPS, WIDER, Cells, groups_of
+from noisykmeans.partition import CELL, MOST_GROUPS, WIDER
 from noisykmeans.profile import Profile, counted
 
 if TYPE_CHECKING:
@@ -268,7 +270,7 @@ class Labelling:
     ----------
     grouping : Grouping
         How covariances are looked at.
-    groups : partition.CellGroups
+    groups : cells.CellGroups
         The group of each cell.
     """
 

@@ -12,15 +12,18 @@ from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distance
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from noisykmeans.bootstrap import from_points, from_problem
 from noisykmeans.distributed import is_collection, lazy_rows
+from noisykmeans.errors import rows_alike
+from noisykmeans.estimators.answers import Answers
+from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.estimators.streaming import Streaming
 from noisykmeans.grid import MAX_DIMENSION
-from noisykmeans.measure import distinct, standard_deviation
-from noisykmeans.observations import closest
+from noisykmeans.measure import distinct
+from noisykmeans.observations import closest, standard_deviation
 from noisykmeans.parameters import (
     as_centers,
-    as_noise,
     as_resolution,
     as_starts,
     as_window,
@@ -30,13 +33,14 @@ from noisykmeans.parameters import (
 )
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.reduction import Problem, reduced, unreduced
-from noisykmeans.validation import all_equal, varying_features, warn_of_equal_centers, warn_of_noise
+from noisykmeans.validation import all_equal, warn_of_equal_centers, warn_of_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
+    from noisykmeans.estimators.rows import Features
     from noisykmeans.groups import Groups
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
@@ -53,7 +57,9 @@ class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
+    Exports,
     Streaming,
+    Answers,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
 
@@ -68,8 +74,8 @@ class NoisyKMeans(
     cells depend only on the projection on the span of the centers. Where more than three features
     vary, mixtures of Gaussian bumps are fitted to the observations in all dimensions; up to four
     clusters, the density is estimated on the span of the bumps' centers (`components_`) and
-    quantised there; the centers of more clusters are those of the likeliest mixture. This needs
-    errors of one law, of finite variance, and no coordinate may be missing.
+    quantised there; the centers of more clusters are those of the likeliest mixture. Errors of
+    each observation and missing coordinates go with any number of features.
 
     Parameters
     ----------
@@ -105,6 +111,9 @@ class NoisyKMeans(
     tol : float
         With errors: the centers rest when no coordinate moves by more than this share of the
         grid's spacing. Without: as in `KMeans`.
+    n_bootstrap : int
+        From how many other samples, drawn by a Poisson bootstrap, the standard errors of the
+        centers are found; 0 leaves them out. 100 are enough for an interval.
     random_state : int, RandomState or None
         Source of randomness of the starts, and of rules that draw.
 
@@ -112,6 +121,10 @@ class NoisyKMeans(
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
         The centers.
+    center_std_errors_ : array of shape (n_clusters, d) or None
+        With `n_bootstrap`: the standard errors of the centers.
+    center_covariances_ : array of shape (n_clusters, d, d) or None
+        With `n_bootstrap`: the covariance matrix of each center.
     labels_ : array of shape (n,)
         The closest center of each observation; -1 where no coordinate was observed.
     inertia_ : float
@@ -125,12 +138,15 @@ class NoisyKMeans(
     n_steps_ : int or None
         The number of steps of maximum likelihood.
     selection_ : selection.Selection or None
-        The bandwidths that were tried, and what they scored.
+        The bandwidths, or numbers of steps, that were tried, and what they scored.
     density_ : Density or None
         The estimated density of the clean points: of ``X @ components_.T``.
     components_ : array of shape (r, d) or None
         The axes of `density_`, orthonormal. Up to three features that vary they are these
         features; beyond, they span the centers, or are the three leading axes of their span.
+    mixture_ : deconvolution.bumps.Bumps or None
+        Where more than three features vary, the likeliest mixture of Gaussian bumps, over these
+        features.
     histogram_ : Histogram or None
         All that was kept of the data.
     n_dropped_ : int
@@ -146,8 +162,6 @@ class NoisyKMeans(
     [False, True]
     """
 
-    components_: Array | None
-
     def __init__(  # noqa: PLR0913  scikit-learn's convention: one keyword for each choice
         self,
         n_clusters: int = 8,
@@ -161,6 +175,7 @@ class NoisyKMeans(
         n_init: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        n_bootstrap: int = 0,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -173,6 +188,7 @@ class NoisyKMeans(
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.n_bootstrap = n_bootstrap
         self.random_state = random_state
 
     def fit(
@@ -223,13 +239,14 @@ class NoisyKMeans(
                 self._fit_points(rows.sample)
             else:
                 rng = check_random_state(self.random_state)
-                low, high = rows.sample.bounds
-                if rows.errors is None and (high > low).sum() > MAX_DIMENSION:
-                    reduction = self._reduce(rows.sample, rng)
+                features = self._features(rows)
+                if len(features.axes) > MAX_DIMENSION:
+                    reduction = self._reduce(features, rng)
                 else:
-                    reduction = unreduced(self._estimate(rows, self.n_clusters, rng))
+                    reduction = unreduced(self._estimate(features, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
                 self._keep_profile(rows)
+            self._set_std_errors()
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
@@ -247,6 +264,7 @@ class NoisyKMeans(
             rng = check_random_state(self.random_state)
             estimate = self._estimate_from_histogram(histogram, self.n_clusters, rng)
             self._quantise(unreduced(estimate), histogram.mass, rng)
+            self._set_std_errors()
         return self
 
     def _check_lloyd(self, dimension: int | None) -> None:
@@ -257,6 +275,7 @@ class NoisyKMeans(
             if not (automatic or is_count(value)):
                 or_auto = "'auto' or " if name == "n_init" else ""
                 raise ValueError(f"{name} must be {or_auto}a positive integer; got {value!r}")
+        self._check_n_bootstrap()
         if not (is_real(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a finite number, not negative; got {self.tol!r}")
         if is_array(self.init) and dimension is not None:
@@ -282,30 +301,30 @@ class NoisyKMeans(
         self.n_iter_ = plain.n_iter_
         self.bandwidth_ = np.zeros(X.shape[1])
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
-        self.components_ = None
+        self.components_ = self.mixture_ = None
+        self._again = partial(from_points, sample)
 
-    def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
+    def _reduce(self, features: Features, rng: np.random.RandomState) -> Reduction:
         """Return the measure of the clean points, and set the attributes that tell of it."""
-        low, high = sample.bounds
-        d = len(low)
-        noise, method = as_noise(self.noise, d), self._method(d)
-        axes = varying_features(sample.X, low, high).tolist()
-        self._constants = np.where(high > low, np.nan, low)
+        sample, errors, noise, axes = features
+        d = len(self._constants)
         nodes = as_resolution(self.resolution, d)
+        scale = standard_deviation(sample.X, sample.each_weight)
         problem = Problem(
-            sample.features(axes),
-            noise.marginal(axes) if len(axes) < d else noise,
+            sample,
+            noise,
+            errors,
+            scale,
             as_window(self.window),
             self.n_clusters,
             None if nodes is None else int(nodes.max()),
             int(rng.randint(2**31 - 1)),
         )
-        # Feature by feature, as it needs copies.
-        weights = sample.each_weight
-        scale = np.concatenate([standard_deviation(sample.X[:, [v]], weights) for v in axes])
-        warn_of_noise(problem.noise, scale, sample.mass, np.array(axes))
+        warn_of_noise(noise, scale, sample.mass, axes)
+        method = self._method(d)
         reduction, task = reduced(problem, method)
         self._describe(task, reduction.estimate)
+        self._again = partial(from_problem, method, problem, reduction.estimate)
         return reduction
 
     def _quantise(self, reduction: Reduction, mass: float, rng: np.random.RandomState) -> None:
@@ -330,6 +349,7 @@ class NoisyKMeans(
         components = np.zeros((reduction.axes.dimension, d))
         components[:, varying] = reduction.axes.basis
         self.components_ = components
+        self.mixture_ = reduction.mixture
 
     def _on_axes(
         self,
@@ -364,9 +384,10 @@ class NoisyKMeans(
         if observed is None or observed.all():
             return closest(X, self.cluster_centers_)
         labels = np.full(len(X), -1, dtype=np.int32)
-        for axes in np.unique(observed[observed.any(axis=1)], axis=0):
-            rows = (observed == axes).all(axis=1)
-            labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
+        for rows in rows_alike(observed):
+            axes = observed[rows][0]
+            if axes.any():
+                labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
         return labels
 
     @lazy_rows

@@ -13,7 +13,6 @@ from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.lattice import placed
 from noisykmeans.profile import Counts, Profile
-from noisykmeans.selection import Fixed
 from noisykmeans.summary import Binning
 from noisykmeans.validation import check_outside, varying_features
 
@@ -53,17 +52,22 @@ class Demand:
     noise: Noise
     nodes: Array | None
 
-    def on(self, box: Array, axes: NDArray[np.intp]) -> Demand:
-        """Return what is asked of the features that vary, given the bounds of all."""
+    def on(self, box: Array, axes: NDArray[np.intp], mass: float) -> Demand:
+        """Return what is asked of the features that vary, given the bounds of all and the mass.
+
+        The law is that of the errors as the method uses it.
+        """
         low, high = box
         noise = self.noise if len(axes) == len(low) else self.noise.marginal(axes.tolist())
         nodes = None if self.nodes is None else self.nodes[axes]
-        return Demand(self.method.restricted(self.noise, high > low), noise, nodes)
+        told = self.method.law(self.noise, mass, len(low))
+        method = self.method.restricted(told, high > low)
+        return Demand(method, self.method.law(noise, mass, len(axes)), nodes)
 
     @property
     def needs_spread(self) -> bool:
-        """Whether the spacing depends on the size and the spread of the sample."""
-        return isinstance(self.method, ByKernel) and not isinstance(self.method.rule, Fixed)
+        """Whether the law or the spacing depends on the size and the spread of the sample."""
+        return isinstance(self.method, ByKernel)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +124,14 @@ def gathered(source: Source, demand_on: Callable[[int], Demand], bounds: Array |
     demand = demand_on(box.shape[1])
     low, high = box
     axes = varying_axes(low, high, profile.counts.rows if profile else source.n_rows)
-    asked = demand.on(box, axes)
+    asked = demand.on(box, axes, profile.mass if profile else 0.0)
     known = (profile or Profile(Counts(), box, np.zeros(len(low)), np.zeros(len(low)))).features(
         axes
     )
     fine, plan = _fine(box[:, axes], known, asked, axes), None
     if source.has_errors:
-        plan, fine = _differing(source, asked, known, axes)
+        shared = demand.noise if len(axes) == len(low) else demand.noise.marginal(axes.tolist())
+        plan, fine = _differing(source, replace(asked, noise=shared), known, axes)
     summary = source.reduce(fine)
     summary = checked(summary, summary.counts if summary else Counts())
     whole = summary.groups.histogram
@@ -185,7 +190,7 @@ def settled(stream: Stream, demand: Demand) -> Gathered:
     box, counts = stream.profile.bounds, stream.profile.counts
     low, high = box
     axes = varying_axes(low, high, counts.rows)
-    asked, profile = demand.on(box, axes), stream.profile.features(axes)
+    asked, profile = demand.on(box, axes, counts.mass), stream.profile.features(axes)
     histogram: Any = stream.histogram
     spacing = asked.method.spacing(profile, asked.noise, asked.nodes)
     spacing = np.maximum(spacing, histogram.grid.spacing)

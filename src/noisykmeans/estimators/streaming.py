@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.batches import Batch, Complete, Iterated, Source
 from noisykmeans.distributed import Blocks, without_rows
+from noisykmeans.errors import heavy, varies
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.estimators.errors import heavy, varies
 from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.noise import Gaussian
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from noisykmeans.estimators.errors import Rows
     from noisykmeans.estimators.passes import Gathered
+    from noisykmeans.estimators.rows import Rows
 
     Array = NDArray[np.float64]
 
@@ -38,11 +38,14 @@ __all__ = ["Streaming"]
 _PENDING = {
     "_constants",
     "bandwidth_",
+    "center_covariances_",
+    "center_std_errors_",
     "cluster_centers_",
     "components_",
     "density_",
     "histogram_",
     "inertia_",
+    "mixture_",
     "n_dropped_",
     "n_iter_",
     "n_steps_",
@@ -72,6 +75,7 @@ class Streaming(GridEstimator):
     _check_lloyd: Any
     _quantise: Any
     _closest: Any
+    _set_std_errors: Any
     predict: Any
     labels_: Any
 
@@ -236,7 +240,7 @@ class Streaming(GridEstimator):
         def spacing(profile: Profile, axes: tuple[int, ...]) -> Array:
             low, high = profile.bounds
             varying_axes(low, high, profile.counts.rows)
-            asked = demand.on(profile.bounds, np.array(axes))
+            asked = demand.on(profile.bounds, np.array(axes), profile.mass)
             some = profile.features(np.array(axes))
             return asked.method.growing(some, asked.noise, asked.nodes)
 
@@ -257,6 +261,7 @@ class Streaming(GridEstimator):
         rng = check_random_state(self.random_state)
         estimate = self._estimate_gathered(sample, self.n_clusters, rng)
         self._quantise(unreduced(estimate), sample.groups.mass, rng)
+        self._set_std_errors()
         self.n_dropped_ = sample.counts.dropped
 
     def __getattr__(self, name: str) -> Any:
