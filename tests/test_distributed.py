@@ -84,12 +84,16 @@ def test_every_collection_gives_the_centers_of_the_array(collection, whole):
 @pytest.mark.usefixtures("threads")
 def test_answers_to_collections_stay_lazy(whole):
     X = COLLECTIONS["array"]()
-    for name in ("predict", "transform"):
+    for name in ("predict", "transform", "predict_proba", "denoise", "score_samples"):
         lazy = getattr(whole, name)(X)
         assert is_collection(lazy)
         expected = getattr(whole, name)(observed())
         assert (lazy.dtype, lazy.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_array_equal(lazy.compute(), expected)
+        np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-9, atol=1e-12)
+    sizes = np.full(observed().shape, 0.3)
+    lazy = whole.predict_proba(X, X_err=da.from_array(sizes, chunks=(900, 1)))
+    expected = whole.predict_proba(observed(), X_err=sizes)
+    np.testing.assert_allclose(lazy.compute(), expected, atol=1e-12)
     assert whole.score(X) == pytest.approx(whole.score(observed()))
 
 

@@ -118,6 +118,18 @@ def test_errors_of_each_observation_and_constant_features_come_back(path, Z):
     same(model, through(model, path))
 
 
+@pytest.mark.parametrize("deconvolution", ["em", "kernel"])
+def test_models_of_many_features_with_standard_errors_come_back(deconvolution, path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) + 4 * rng.integers(0, 2, (300, 1))
+    model = NoisyKMeans(
+        2, noise=noise.Uniform(0.5), deconvolution=deconvolution, n_bootstrap=3, random_state=0
+    ).fit(X)
+    loaded = through(model, path)
+    same(model, loaded)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
 def test_models_that_are_not_fitted_can_be_saved(path):
     model = NoisyKMeans(3, noise=noise.Laplace(0.5), random_state=np.random.RandomState(3))
     loaded = through(model, path)
