@@ -313,25 +313,30 @@ def _chunks(metadata: Any, names: list[str]) -> Iterator[Any]:
                 yield group.column(j)
 
 
-def _numbers(column: Any) -> NDArray[Any]:
-    """Return a column as an array, without a copy where it is in one piece and complete."""
-    if hasattr(column, "chunks"):
-        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
 def _ends_early(error: BaseException) -> TableError:
     return TableError(f"the table cannot be read to its end: {first_line(error)}")
 
 
 def _matrix(columns: list[Any]) -> NDArray[Any]:
     """Return columns of numbers side by side, NaN where a value is missing."""
-    arrays = [_numbers(column) for column in columns]
-    single = all(array.dtype == np.float32 for array in arrays)
-    matrix = np.empty((len(arrays[0]), len(arrays)), np.float32 if single else np.float64)
-    for j, array in enumerate(arrays):
-        matrix[:, j] = array
+    pieces = [[_numbers(chunk) for chunk in _pieces(column)] for column in columns]
+    single = all(piece.dtype == np.float32 for column in pieces for piece in column)
+    matrix = np.empty((len(columns[0]), len(columns)), np.float32 if single else np.float64)
+    for j, column in enumerate(pieces):
+        start = 0
+        for piece in column:
+            matrix[start : start + len(piece), j] = piece
+            start += len(piece)
     return matrix
+
+
+def _pieces(column: Any) -> list[Any]:
+    return column.chunks if hasattr(column, "chunks") else [column]
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Return a column as an array, without a copy where it is complete."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _named(source: Any) -> str:
