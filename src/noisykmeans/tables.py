@@ -38,6 +38,7 @@ __all__ = ["Table", "TableError", "open_table"]
 
 BATCH = 2**17  # rows
 _LARGEST_GROUP = 2**22  # rows of a row group that one thread may hold
+_PIECE = 2**16  # rows of a row group that are copied and binned at a time
 _AHEAD = 2  # batches that are read before they are asked for
 
 
@@ -225,6 +226,11 @@ class Table(Source):
             errors = np.repeat(errors, X.shape[1], axis=1)
         batch = Batch(X, weights, errors)
         return batch.complete() if self.drop_missing else batch
+
+    def pieces(self, part: Any) -> Iterator[Batch]:
+        """Give the rows of a row group as they fit into the processor's cache."""
+        rows = self._table_of(part).to_batches(_PIECE) if hasattr(part, "row_groups") else [part]
+        return map(self.read, rows)
 
     def _table_of(self, fragment: Any) -> Any:
         """Read a row group, in this thread alone."""
