@@ -21,7 +21,7 @@ LAYERS = [
     {"grid", "metrics", "noise", "windows"},
     {"histogram", "spectrum", "measure", "density", "observations"},
     {"groups", "partition", "seeding"},
-    {"deconvolution", "quantization", "subspace"},
+    {"deconvolution", "errors", "quantization", "subspace"},
     {"mixture_posterior", "posterior", "selection"},
     {"estimation"},
     {"reduction"},

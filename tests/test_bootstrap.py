@@ -39,7 +39,7 @@ def uneven(n, seed):
     """Shares 0.2 and 0.8 on the line, Laplace errors."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n, 1)) < 0.2, 0.0, 4.0) + rng.standard_normal((n, 1))
-    return X + rng.laplace(0.7, size=X.shape) - 0.7
+    return X + rng.laplace(scale=0.7, size=X.shape), {}
 
 
 def optimal(means, shares=None):
@@ -73,7 +73,7 @@ SETTINGS = {
     ),
     "Laplace errors, uneven": (
         Laplace(0.7),
-        lambda s: (uneven(1000, s) + 0.7, {}),
+        lambda s: uneven(1000, s),
         optimal([[0.0], [4.0]], [0.2, 0.8]),
     ),
 }
