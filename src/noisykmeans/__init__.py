@@ -16,12 +16,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisykmeans import datasets, experiments, metrics, noise, plots, selection, windows
+    from noisykmeans import (
+        datasets,
+        experiments,
+        interchange,
+        metrics,
+        noise,
+        persistence,
+        plots,
+        report,
+        selection,
+        tables,
+        views,
+        windows,
+    )
     from noisykmeans.cluster_count import select_n_clusters
     from noisykmeans.density import Density
     from noisykmeans.estimators import DeconvolvedDensity, NoisyKMeans
     from noisykmeans.grid import Grid
     from noisykmeans.histogram import Histogram
+    from noisykmeans.persistence import load
 
 __version__ = "0.1.0"
 
@@ -33,11 +47,17 @@ __all__ = [
     "NoisyKMeans",
     "datasets",
     "experiments",
+    "interchange",
+    "load",
     "metrics",
     "noise",
+    "persistence",
     "plots",
+    "report",
     "select_n_clusters",
     "selection",
+    "tables",
+    "views",
     "windows",
 ]
 
@@ -47,6 +67,7 @@ _HOME = {
     "Grid": "grid",
     "Histogram": "histogram",
     "NoisyKMeans": "estimators",
+    "load": "persistence",
     "select_n_clusters": "cluster_count",
 }
 

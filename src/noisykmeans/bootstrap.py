@@ -143,9 +143,10 @@ def from_problem(
     method = _settled(method, estimate)
 
     def once(rng: np.random.Generator) -> Array:
-        counts, seed = _counts(problem.sample, rng), int(rng.integers(2**31))
-        errors = None if problem.errors is None else problem.errors.rows(counts > 0)
-        sample = _repeated(problem.sample, counts)
+        counts, errors = _counts(problem.sample, rng), problem.errors
+        kept, seed = counts > 0, int(rng.integers(2**31))
+        sample = replace(problem.sample, weights=counts).rows(kept)
+        errors = None if errors is None else errors.rows(kept)
         copy = replace(problem, sample=sample, errors=errors, seed=seed)
         reduction, _ = reduced(copy, method)
         space = reduction.subspace
@@ -171,8 +172,7 @@ def from_points(
     """
 
     def once(rng: np.random.Generator) -> Array:
-        copy = _repeated(sample, _counts(sample, rng))
-        points = WeightedPoints(copy.X, copy.each_weight)
+        points = WeightedPoints(sample.X, _counts(sample, rng))
         return lloyd(points, centers, walk.max_iter, walk.tol).centers
 
     return once
@@ -193,13 +193,8 @@ def _redrawn(histogram: Histogram, scale: float, rng: np.random.Generator) -> Hi
 
 
 def _counts(sample: Observations, rng: np.random.Generator) -> Array:
-    """Draw the weight of each row in another sample: integer weights are repetitions."""
+    """Return the weights of the rows, each a Poisson number of times."""
     weights = sample.each_weight
     if (weights == np.round(weights)).all():
         return rng.poisson(weights).astype(np.float64)
-    return weights * rng.poisson(1.0, len(weights))
-
-
-def _repeated(sample: Observations, counts: Array) -> Observations:
-    """Return the rows that are there, with their weights."""
-    return replace(sample, weights=counts).rows(counts > 0)
+    return np.asarray(weights * rng.poisson(1.0, len(weights)))

@@ -160,19 +160,16 @@ class Errors:
                 continue
             S = self.covariances[rows]
             S = S[:, np.array(axes)[:, None], axes] if len(axes) < d else S
-            number = most
-            if number is None:
-                number = self._most(len(S), axes)
-            elif len(axes) < d:
-                number //= 4
+            number = self._most(len(S), axes, most)
             own, each = partition(S, weights[rows], scale[list(axes)], number)
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds
 
-    def _most(self, n: int, axes: tuple[int, ...]) -> int:
+    def _most(self, n: int, axes: tuple[int, ...], most: int | None) -> int:
         """Return the number of groups that n rows may have, of which these axes were observed."""
-        d, most = self.observed.shape[1], most_groups(self.observed.shape[1])
+        d = self.observed.shape[1]
+        most = most_groups(d) if most is None else most
         if d > MAX_DIMENSION:
             return max(most * n // len(self.observed), 1)
         return most if len(axes) == d else most // 4

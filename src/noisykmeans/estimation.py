@@ -63,12 +63,15 @@ class Estimate:
         That of maximum likelihood.
     centers : array of shape (n_clusters, d) or None
         From which Lloyd's iterations may start, where the method has found some.
+    steps : Selection or None
+        The number of steps of maximum likelihood, and what was tried to find it.
     """
 
     density: Density
     selection: Selection | None = None
     n_steps: int | None = None
     centers: Array | None = None
+    steps: Selection | None = None
 
 
 class Method(ABC):
@@ -217,11 +220,12 @@ class ByLikelihood(Method):
         guess = task.guess
         if guess is None:
             guess = first_guess(task.groups, task.n_clusters, task.effective_n, rng)
-        n_steps = self.rule.choose_steps(task)
+        tried = self.rule.select_steps(task)
+        n_steps = int(tried.bandwidth[0])
         steps = EMDeconvolution(task.groups, guess.detail).steps(guess.density)
         density = next(islice(steps, n_steps, None))
         centers = guess.centers if len(guess.centers) == task.n_clusters else None
-        return Estimate(density, n_steps=n_steps, centers=centers)
+        return Estimate(density, n_steps=n_steps, centers=centers, steps=tried)
 
 
 def grouped(

@@ -16,10 +16,12 @@ import numpy as np
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import Histogram, fill
 from noisykmeans.noise import Noise
+from noisykmeans.persistence import save
 from noisykmeans.spectrum import Spectrum, transform
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -180,7 +182,9 @@ class Groups:
         for member in self.complete:
             values += member.histogram.values
         outside = sum(member.histogram.outside for member in self.complete)
-        return Histogram(self.grid, values, float(outside))
+        counts = [member.histogram.count for member in self.complete]
+        count = None if None in counts else sum(n or 0 for n in counts)
+        return Histogram(self.grid, values, float(outside), count)
 
     @cached_property
     def noise(self) -> Noise:
@@ -219,6 +223,10 @@ class Groups:
             squares[zero] += histogram.mass * np.abs(phi) ** 2
         estimate = np.divide(sums, squares, out=np.zeros_like(sums), where=squares > 0)
         return Spectrum(grid, estimate * self.noise.characteristic_function(t))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write histograms and laws to a file that `noisykmeans.load` reads."""
+        save(self, path)
 
     def __repr__(self) -> str:
         return f"Groups({self.grid}, {len(self.members)} groups, mass={self.mass:g})"

@@ -11,9 +11,11 @@ import numpy as np
 
 from noisykmeans import _kernels
 from noisykmeans.grid import Grid
+from noisykmeans.persistence import save
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -40,6 +42,8 @@ class Histogram:
         The mass at each node, in the unit of the weights.
     outside : float
         The mass of the observations beyond the grid: counted, and nowhere else.
+    count : int or None
+        The number of observations, where it is known.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Histogram:
     grid: Grid
     values: NDArray[np.float64]
     outside: float = 0.0
+    count: int | None = None
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64, order="C")
@@ -104,7 +109,10 @@ class Histogram:
                 f"histograms add on one grid only; got {self.grid} and {other.grid}: "
                 f"fill both on the same one"
             )
-        return Histogram(self.grid, self.values + other.values, self.outside + other.outside)
+        known = self.count is not None and other.count is not None
+        count = (self.count or 0) + (other.count or 0) if known else None
+        outside = self.outside + other.outside
+        return Histogram(self.grid, self.values + other.values, outside, count)
 
     def coarser(self, axes: Iterable[int] | None = None) -> Histogram:
         """Return the histogram of the same sample at every second node, exactly.
@@ -119,7 +127,15 @@ class Histogram:
             lower[axis] -= odd * spacing[axis]
             spacing[axis] *= 2
             values = _at_every_second(values, axis, odd)
-        return Histogram(Grid(tuple(lower), tuple(spacing), values.shape), values, self.outside)
+        grid = Grid(tuple(lower), tuple(spacing), values.shape)
+        return Histogram(grid, values, self.outside, self.count)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the histogram to a file that `noisykmeans.load` reads.
+
+        It holds sums at the nodes, and no single observation.
+        """
+        save(self, path)
 
     def __repr__(self) -> str:
         return f"Histogram({self.grid}, mass={self.mass:g}, outside={self.outside:g})"
@@ -177,4 +193,4 @@ def fill(grid: Grid, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Hi
     for values, beyond in parts:
         total += values
         outside += beyond
-    return Histogram(grid, total, outside)
+    return Histogram(grid, total, outside, len(X))

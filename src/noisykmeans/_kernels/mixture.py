@@ -1,8 +1,8 @@
 """Mixtures of Gaussian bumps: the expectation step, and shares of cells.
 
-In the expectation step the rows come in parts. A part has errors of one covariance. Its rows are
-whitened, and so are the means of the bumps as they are seen there: the bumps then have the identity
-as covariance.
+Bumps have one covariance in each part of the rows, whose errors have one covariance. Rows are
+whitened, and so are the means of the bumps as they are seen there: the bumps then have the
+identity as covariance.
 """
 
 from __future__ import annotations

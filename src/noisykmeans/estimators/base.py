@@ -18,7 +18,9 @@ from noisykmeans.histogram import Histogram
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
+from noisykmeans.persistence import save
 from noisykmeans.selection import Task
+from noisykmeans.units import check_plain
 from noisykmeans.validation import (
     check_on_grid,
     check_outside,
@@ -29,6 +31,7 @@ from noisykmeans.validation import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -72,6 +75,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _validated(self, X: ArrayLike, *, reset: bool, missing: bool) -> tuple[Array, Array]:
         """Return all rows and their bounds, in one pass; NaN where values are missing."""
+        check_plain(X, "X")
         kinds = [np.float64, np.float32]
         rows = validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=False)
         box = bounds(rows)
@@ -200,7 +204,8 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self.histogram_ = task.histogram
         self.density_ = estimate.density
         self.n_steps_ = estimate.n_steps
-        self.selection_ = estimate.selection
+        compared = estimate.steps is not None and len(estimate.steps.criterion) > 1
+        self.selection_ = estimate.steps if compared else estimate.selection
         self.bandwidth_ = None if estimate.selection is None else estimate.selection.bandwidth
 
     def _check_new(self, X: ArrayLike, *, missing: bool = False) -> Array:
@@ -210,6 +215,19 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _validated_new(self, X: ArrayLike, *, missing: bool) -> tuple[Array, Array]:
         check_is_fitted(self)
         return self._validated(X, reset=False, missing=missing and self.density_ is not None)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, fitted or not; `noisykmeans.load` reads it.
+
+        Labels that Dask has not computed are left out.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced where it exists. `persistence.check_savable` tells before
+            a long fit whether a model can be saved.
+        """
+        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

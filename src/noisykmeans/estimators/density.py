@@ -52,6 +52,8 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
         The estimate on the grid, over the features that vary.
     bandwidth_ : array of shape (d,)
         The bandwidth in use.
+    components_ : array of shape (r, d) or None
+        The axes of `density_`: those features that vary.
     histogram_ : Histogram or None
         All that was kept of the data.
 
@@ -114,9 +116,11 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
                 self._fit_points(rows.sample)
             else:
                 self._estimate(self._features(rows), None, np.random.RandomState(0))
+                self.components_ = np.eye(len(self._constants))[np.isnan(self._constants)]
         return self
 
-    _points: Any
+    components_: Array | None
+    _sample: tuple[Array, Array]
 
     def _method(self, dimension: int) -> ByKernel:
         automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
@@ -139,8 +143,15 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
             chosen = rule.bandwidth(weights.sum(), np.where(scale > 0, scale, 1.0), no_errors)
         self.bandwidth_ = chosen
         # KernelDensity has one bandwidth: axes are measured in units of their own.
-        self._points = KernelDensity(bandwidth=1.0).fit(X / chosen, sample_weight=weights)
+        self._sample = (X / chosen, weights)
         self.density_ = self.histogram_ = self.n_steps_ = self.selection_ = None
+        self.components_ = None
+
+    @property
+    def _points(self) -> Any:
+        """The kernel density estimate of points without errors."""
+        X, weights = self._sample
+        return KernelDensity(bandwidth=1.0).fit(X, sample_weight=weights)
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Return the logarithm of the density of *clean* points, ``-inf`` where it is 0.

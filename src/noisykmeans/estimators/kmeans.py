@@ -10,11 +10,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from noisykmeans.bootstrap import from_points, from_problem
 from noisykmeans.errors import rows_alike
 from noisykmeans.estimators.answers import Answers
+from noisykmeans.estimators.exports import Exports
+from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct
 from noisykmeans.observations import closest, standard_deviation
@@ -52,6 +54,7 @@ class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
+    Exports,
     Answers,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
@@ -131,7 +134,7 @@ class NoisyKMeans(
     n_steps_ : int or None
         The number of steps of maximum likelihood.
     selection_ : selection.Selection or None
-        The bandwidths that were tried, and what they scored.
+        The bandwidths, or numbers of steps, that were tried, and what they scored.
     density_ : Density or None
         The estimated density of the clean points: of ``X @ components_.T``.
     components_ : array of shape (r, d) or None
@@ -393,6 +396,11 @@ class NoisyKMeans(
         squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return -float(weights @ np.nansum(squares, axis=1))
+
+    def to_sklearn(self) -> KMeans:
+        """Return a plain `sklearn.cluster.KMeans` with the same centers and predictions."""
+        check_is_fitted(self)
+        return plain_kmeans(self)
 
     @property
     def _n_features_out(self) -> int:

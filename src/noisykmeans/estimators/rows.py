@@ -10,6 +10,7 @@ import numpy as np
 
 from noisykmeans.errors import proper
 from noisykmeans.observations import bounds
+from noisykmeans.units import check_plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +70,7 @@ def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
 
 
 def _numbers(values: Any, name: str) -> Array:
+    check_plain(values, name)
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

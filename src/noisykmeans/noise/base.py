@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from noisykmeans.units import check_plain
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -213,6 +215,7 @@ class Noise(ABC):
 
 def printable(value: Any) -> Any:
     """Plain floats and tuples in place of arrays and lists, so that a repr can be evaluated."""
+    check_plain(value, "a parameter of a law")
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -119,14 +119,14 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A bandwidth, and what was tried to find it.
+    """A bandwidth, or a number of steps, and what was tried to find it.
 
     Parameters
     ----------
     bandwidth : array of shape (d,)
         The choice.
     candidates : array of shape (m, d)
-        The bandwidths that were tried.
+        The bandwidths, or in one column the numbers of steps, that were tried.
     criterion : array of shape (m,)
         What they scored; smaller is better.
     centers : array of shape (k, d) or None
@@ -176,6 +176,11 @@ class StepRule(ABC):
     @abstractmethod
     def choose_steps(self, task: Task) -> int:
         """Return the number for a sample."""
+
+    def select_steps(self, task: Task) -> Selection:
+        """Return the number, with what was compared: nothing, for most rules."""
+        only = np.array([float(self.choose_steps(task))])
+        return Selection(only, only[None], np.zeros(1))
 
 
 def check_positive(value: Any, name: str) -> None:

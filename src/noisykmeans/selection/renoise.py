@@ -13,7 +13,7 @@ from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups, restricted
 from noisykmeans.histogram import Histogram
 from noisykmeans.quantization import distortion, lloyd_from_best
-from noisykmeans.selection.base import Rule, StepRule, check_count
+from noisykmeans.selection.base import Rule, Selection, StepRule, check_count
 from noisykmeans.selection.candidates import Candidates, as_candidates, coarsened, finest, search
 from noisykmeans.selection.trial import Trial, plan_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from noisykmeans.groups import Group
     from noisykmeans.noise import Noise
-    from noisykmeans.selection.base import Selection, Task
+    from noisykmeans.selection.base import Task
     from noisykmeans.windows import Window
 
     Array = NDArray[np.float64]
@@ -85,9 +85,13 @@ class Renoise(Rule, StepRule):
         return search(task, self.candidates, criterion)
 
     def choose_steps(self, task: Task) -> int:
-        """Return the number of steps with the smallest median loss, along one path a copy."""
+        """Return the number of steps with the smallest median loss."""
+        return int(self.select_steps(task).bandwidth[0])
+
+    def select_steps(self, task: Task) -> Selection:
+        """Return the number, with the losses of all numbers, along one path a copy."""
         losses = [_losses(copy, task) for copy in self._noisier(task)]
-        return _LADDER[int(np.median(losses, axis=0).argmin())]
+        return Selection.best(np.array(_LADDER, dtype=float)[:, None], np.median(losses, axis=0))
 
     def _noisier(self, task: Task) -> Iterator[Task]:
         """Give the task with one more error at every observation."""

@@ -1,0 +1,158 @@
+"""Rows that come in batches, and sources that can be read more than once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import joblib
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Batch", "Iterated", "Source"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows, with their weights and errors as `NoisyKMeans.fit` takes them.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Observations, single or double.
+    sample_weight : array of shape (n,) or None
+        Their weights, 1 each if None.
+    X_err : array of shape (n,) or (n, d), or None
+        Standard deviations of their errors.
+    X_cov : array of shape (n, d, d) or None
+        Covariance matrices of their errors.
+    dropped : int
+        The number of rows with missing values that were left out.
+    """
+
+    X: Any
+    sample_weight: Any = None
+    X_err: Any = None
+    X_cov: Any = None
+    dropped: int = 0
+
+    @classmethod
+    def of(cls, item: Any) -> Batch:
+        """Return a batch as it is, and anything else as rows; checked for shape and type."""
+        batch = item if isinstance(item, Batch) else cls(item)
+        X = np.asarray(batch.X)
+        if X.dtype not in (np.float32, np.float64):
+            try:
+                X = X.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"a batch must hold numbers; got {batch.X!r}") from error
+        if X.ndim != 2:
+            raise ValueError(
+                f"a batch must have the shape (n_rows, n_features); got {X.shape}: reshape it"
+            )
+        weights = batch.sample_weight
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if weights.shape != (len(X),):
+                raise ValueError(
+                    f"sample_weight must have the shape ({len(X)},); got {weights.shape}"
+                )
+        return cls(X, weights, batch.X_err, batch.X_cov, batch.dropped)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.X)
+
+
+class Source(ABC):
+    """Rows in parts, which can be read as often as is needed."""
+
+    @property
+    def bounds(self) -> Array | None:
+        """The smallest and the largest value of each feature, where they are known unread."""
+        return None
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, where it is known unread."""
+        return None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the features, where they have any."""
+        return None
+
+    @abstractmethod
+    def parts(self) -> Iterator[Any]:
+        """Give the parts in their order: cheap, for one thread."""
+
+    @abstractmethod
+    def read(self, part: Any) -> Batch:
+        """Return the rows of a part: the work, in several threads."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Give the batches in their order."""
+        return map(self.read, self.parts())
+
+    def map(self, function: Callable[[Batch], T]) -> Iterator[T]:
+        """Apply a function to every batch, and give the results in the order of the batches.
+
+        In as many threads as there are cores, with a few batches in memory at a time.
+        """
+        n_threads = joblib.cpu_count()
+        pending: deque[Future[T]] = deque()
+        with ThreadPoolExecutor(n_threads) as pool:
+            for part in self.parts():
+                pending.append(pool.submit(lambda part: function(self.read(part)), part))
+                if len(pending) > n_threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+
+
+class Iterated(Source):
+    """Batches of an iterable: a list, a generator, or what a function of no argument returns.
+
+    A generator can be read once only, a function or a list as often as is needed.
+
+    Parameters
+    ----------
+    batches : iterable or callable
+        Of arrays, or of `Batch`.
+
+    Examples
+    --------
+    >>> source = Iterated(lambda: (np.full((2, 1), i) for i in range(3)))
+    >>> [float(batch.X.sum()) for batch in source], source.once
+    ([0.0, 2.0, 4.0], False)
+    """
+
+    def __init__(self, batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> None:
+        self._batches = batches
+
+    @property
+    def once(self) -> bool:
+        """Whether the batches can be read only once."""
+        batches = self._batches
+        return not callable(batches) and iter(batches) is batches
+
+    def parts(self) -> Iterator[Any]:
+        """Give what the iterable does."""
+        return iter(self._batches() if callable(self._batches) else self._batches)
+
+    def read(self, part: Any) -> Batch:
+        """Return the rows as a batch."""
+        return Batch.of(part)

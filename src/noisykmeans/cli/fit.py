@@ -1,0 +1,235 @@
+"""The verb that finds the centers of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from noisykmeans.cli.output import (
+    check_place,
+    plain_errors,
+    print_table,
+    say,
+    told_warnings,
+    written,
+)
+
+if TYPE_CHECKING:
+    from noisykmeans.cli.columns import Columns
+    from noisykmeans.cli.rows import Rows
+    from noisykmeans.estimators import NoisyKMeans
+
+__all__ = ["fit"]
+
+FILE = click.Path(path_type=Path)
+LARGEST_SEED = 2**32 - 1  # of scikit-learn
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where results go."""
+
+    out: Path | None
+    labels: Path | None
+    report: Path | None
+    force: bool
+
+    def check(self) -> None:
+        """Raise where one cannot be written, before any work is done."""
+        check_place(self.out, "--out", (".npz",), force=self.force)
+        check_place(self.labels, "--labels", (".csv", ".parquet"), force=self.force)
+        check_place(self.report, "--report", (".html", ".htm"), force=self.force)
+
+    def named(self) -> dict[str, str]:
+        """Return the files by what they are."""
+        all_of_them = {"model": self.out, "labels": self.labels, "report": self.report}
+        return {name: str(path) for name, path in all_of_them.items() if path is not None}
+
+
+@click.command("fit")
+@click.argument("table", type=FILE)
+@click.option(
+    "--clusters",
+    "-k",
+    required=True,
+    metavar="K|A-B",
+    help="The number of centers, or a range such as 2-6, whose numbers are compared.",
+)
+@click.option(
+    "--columns", metavar="A,B,...", help="The features.  [default: all columns of numbers]"
+)
+@click.option(
+    "--errors",
+    default="auto",
+    show_default=True,
+    metavar="auto|none|A,B,...",
+    help="The columns of standard errors. auto finds x_error, x_err, e_x and sigma_x for a column "
+    "x, and says so; names go with the columns in their order, or one is for all.",
+)
+@click.option(
+    "--noise",
+    metavar="LAW:NUMBERS",
+    help="The law of errors that all rows share, one number or one for each column: "
+    "gaussian:0,2.6, laplace:0.5, uniform:0.5, cauchy:0.1, student:4,0.5; sums with +. It adds "
+    "to the errors of columns.",
+)
+@click.option("--weights", metavar="COLUMN", help="The column of weights.")
+@click.option("--drop-missing", is_flag=True, help="Leave out rows without a value.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "em", "kernel"]),
+    help="The deconvolution: maximum likelihood or the paper's estimator.",
+)
+@click.option(
+    "--bootstrap",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="From how many resampled fits the standard errors of the centers are found; 50 tell "
+    "enough. 0 leaves them out.",
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, LARGEST_SEED))
+@click.option("--out", type=FILE, help="The model, .npz, for predict and show.")
+@click.option("--labels", type=FILE, help="The label of each row, .csv or .parquet.")
+@click.option("--report", type=FILE, help="A page with pictures and tables, .html.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--json", "as_machine", is_flag=True, help="Print JSON, and all else as errors.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def fit(  # noqa: PLR0913  the options of a command
+    *,
+    table: Path,
+    clusters: str,
+    columns: str | None,
+    errors: str,
+    noise: str | None,
+    method: str,
+    bootstrap: int,
+    seed: int,
+    weights: str | None,
+    drop_missing: bool,
+    out: Path | None,
+    labels: Path | None,
+    report: Path | None,
+    force: bool,
+    as_machine: bool,
+    debug: bool,
+) -> None:
+    """Find the centers of a table.
+
+    TABLE is a file of CSV, Parquet or Arrow, or a folder of such files. It may have columns with
+    the standard error of each value, or all rows share one law of errors, --noise. Without either
+    it is k-means. Rows without a value are used for what they have, where there are errors.
+
+    \b
+    Example, for stars.csv with the columns x, y, x_err and y_err:
+      noisykmeans fit stars.csv --clusters 3 --report stars.html
+    """
+    places = _Places(out, labels, report, force)
+    with plain_errors(debug=debug):
+        places.check()
+        from noisykmeans.cli.columns import choose, names_of  # noqa: PLC0415
+        from noisykmeans.cli.counts import compare, parse_numbers  # noqa: PLC0415
+        from noisykmeans.cli.laws import parse_law  # noqa: PLC0415
+        from noisykmeans.cli.rows import Rows, name_features, opened  # noqa: PLC0415
+
+        numbers = parse_numbers(clusters)
+        law = None if noise is None else parse_law(noise)
+        opened_table = opened(table)
+        numeric = [name for name in opened_table.numeric if name != weights]
+        chosen = choose(numeric, names_of(columns) if columns else None, errors)
+        say(f"Columns: {', '.join(chosen.features)}", json=as_machine)
+        say(f"Errors: {chosen.described()}", json=as_machine)
+        rows = Rows.read(opened_table, chosen, weights, drop=drop_missing)
+        from noisykmeans.estimators import NoisyKMeans  # noqa: PLC0415
+
+        if law is None and rows.X_err is None:
+            rows.check_complete(chosen.features)
+        model = NoisyKMeans(
+            numbers[0], noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
+        )
+        with told_warnings() as told:
+            if len(numbers) > 1:
+                say(compare(model, rows, numbers), json=as_machine)
+            model.fit(rows.X, sample_weight=rows.weights, X_err=rows.X_err)
+        name_features(model, chosen.features)
+        result = _Result(model, chosen, rows, told)
+        result.write(places, table)
+        if as_machine:
+            result.print_json(places)
+        else:
+            result.print_table(places)
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """A fit, and what is told of it."""
+
+    model: NoisyKMeans
+    columns: Columns
+    rows: Rows
+    warnings: list[str]
+
+    def write(self, places: _Places, table: Path) -> None:
+        """Write the files that are wanted."""
+        if places.out is not None:
+            with written(places.out):
+                self.model.save(places.out)
+        if places.labels is not None:
+            from noisykmeans.cli.rows import write_columns  # noqa: PLC0415
+
+            write_columns({"label": self.rows.for_all(self.model.labels_, -1)}, places.labels)
+        if places.report is not None:
+            from noisykmeans.report import write  # noqa: PLC0415
+
+            facts = {"File": str(table), "Columns of errors": self.columns.described()}
+            if self.warnings:
+                facts["Warnings"] = "; ".join(self.warnings)
+            title = f"{table.name}: {_counted(len(self.model.cluster_centers_), 'cluster')}"
+            with written(places.report):
+                write(
+                    self.model,
+                    places.report,
+                    self.rows.X,
+                    title=title,
+                    facts=facts,
+                    overwrite=places.force,
+                )
+
+    def print_table(self, places: _Places) -> None:
+        """Print the centers, and where the files are."""
+        from noisykmeans.cli.summary import as_rows  # noqa: PLC0415
+
+        lost = int((~self.rows.kept).sum())
+        title = _counted(len(self.model.cluster_centers_), "cluster")
+        title += f", {_counted(len(self.rows.X), 'row')}"
+        title += f" ({lost:,} left out)" if lost else ""
+        print_table(title, *as_rows(self.model))
+        for name, path in places.named().items():
+            click.echo(f"{name.capitalize()}: {path}")
+
+    def print_json(self, places: _Places) -> None:
+        """Print all that is known, for programs."""
+        import json  # noqa: PLC0415
+
+        from noisykmeans.cli.summary import as_json  # noqa: PLC0415
+
+        columns = self.columns
+        errors = dict(zip(columns.features, columns.errors, strict=True))
+        more = {
+            "rows": len(self.rows.X),
+            "left_out": int((~self.rows.kept).sum()),
+            "columns": list(columns.features),
+            "errors": errors if columns.has_errors else None,
+            "files": places.named(),
+            "warnings": self.warnings,
+        }
+        click.echo(json.dumps({**as_json(self.model), **more}))
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,120 @@
+"""The rows of a table as `NoisyKMeans` takes them, and labels on their way back to a file."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noisykmeans.cli.output import WrongUse, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from noisykmeans.cli.columns import Columns
+    from noisykmeans.estimators import NoisyKMeans
+    from noisykmeans.tables import Table
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Rows", "name_features", "opened", "write_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is read of a table.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The features.
+    X_err : array of shape (n, d) or None
+        Their standard errors, 0 for exact features.
+    weights : array of shape (n,) or None
+        The weights.
+    kept : array of shape (m,)
+        Which of the table's m rows these n are.
+    """
+
+    X: Array
+    X_err: Array | None
+    weights: Array | None
+    kept: NDArray[np.bool_]
+
+    @classmethod
+    def read(
+        cls, table: Table, columns: Columns, weights: str | None = None, *, drop: bool = False
+    ) -> Rows:
+        """Read the columns, and leave out rows without a value where that is wanted."""
+        wanted = columns.wanted
+        batch = table.select(wanted, weights=weights).to_batch()
+        place = {name: batch.X[:, j] for j, name in enumerate(wanted)}
+        if wanted == list(columns.features):
+            X, X_err = batch.X, None
+        else:
+            X = np.stack([place[name] for name in columns.features], axis=1)
+            none = np.zeros(len(X))
+            each = [none if name is None else place[name] for name in columns.errors]
+            X_err = np.stack(each, axis=1)
+        kept = np.ones(len(X), dtype=bool)
+        if drop:
+            kept = ~(np.isnan(X).any(axis=1) | (X_err is not None and np.isnan(X_err).any(axis=1)))
+        if kept.all():
+            return cls(X, X_err, batch.sample_weight, kept)
+        own = batch.sample_weight
+        return cls(
+            X[kept],
+            None if X_err is None else X_err[kept],
+            None if own is None else own[kept],
+            kept,
+        )
+
+    def check_complete(self, names: tuple[str, ...]) -> None:
+        """Raise where a value is missing, which needs errors or a decision."""
+        for name, gaps in zip(names, np.isnan(self.X).sum(axis=0).tolist(), strict=True):
+            if gaps:
+                raise WrongUse(
+                    f"the column {name!r} has no value in {gaps} rows: give --drop-missing to "
+                    f"leave them out; with errors given they are taken as they are"
+                )
+
+    def for_all(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
+        """Return values for all rows of the table, in their order."""
+        if self.kept.all():
+            return values
+        full = np.full((len(self.kept), *values.shape[1:]), missing, dtype=values.dtype)
+        full[self.kept] = values
+        return full
+
+
+def opened(path: Path) -> Table:
+    """Open a table, or tell that there is none."""
+    if not path.exists() and not set(str(path)) & set("*?["):
+        raise WrongUse(f"there is no file {path}")
+    from noisykmeans.tables import open_table  # noqa: PLC0415  help does not need it
+
+    return open_table(str(path))
+
+
+def name_features(model: NoisyKMeans, names: tuple[str, ...]) -> None:
+    """Give a model the names of its features, which the arrays that it was fitted on have not."""
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def write_columns(columns: dict[str, NDArray[Any]], path: Path) -> None:
+    """Write columns as CSV or Parquet, as the ending tells."""
+    with written(path):
+        if path.suffix.lower() == ".csv":
+            with path.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow(columns)
+                writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+        else:
+            import pyarrow as pa  # noqa: PLC0415  an extra
+            from pyarrow import parquet  # noqa: PLC0415
+
+            parquet.write_table(pa.table(columns), path)
