@@ -58,7 +58,7 @@ class ClusterCount:
         adjusted Rand index, 1 for the same ones and 0 for chance. One cluster is stable.
     recommended : int
         Among those with a stability of at least `STABLE` (or all, if none has) the smallest one
-        whose gap lies within one standard error of the largest gap.
+        whose gap lies below the largest by at most the standard error of the difference.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def select_n_clusters(  # noqa: PLR0913  those of a fit, and two numbers
     first ones. Clusters that are there are found again. (Without errors, rows are repeated at
     random.) Gap (Tibshirani, Walther and Hastie 2001): by how much the distortion falls short of
     that of clean points without clusters, which have the same errors and the same analysis. The
-    recommended number is the smallest stable one whose gap lies within a standard error of the
-    largest.
+    recommended number is the smallest stable one whose gap lies below the largest by at most the
+    standard error of the difference.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _recommended(numbers: NDArray[np.intp], gap: Array, errors: Array, stability
     stable = stability >= STABLE
     judged = np.where(stable, gap, -np.inf) if stable.any() else gap
     best = judged.argmax()
-    return int(numbers[(judged >= judged[best] - errors[best]).argmax()])
+    return int(numbers[(judged >= judged[best] - np.hypot(errors, errors[best])).argmax()])
 
 
 def _checked(candidates: Iterable[int], n: int) -> NDArray[np.intp]:
