@@ -114,6 +114,19 @@ def test_errors_of_each_observation_and_constant_features_come_back(path, Z):
     same(model, through(model, path))
 
 
+def test_models_of_many_features_keep_mixture_and_standard_errors(path):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(200, 5)) + 6 * (np.arange(200) % 2)[:, None]
+    sizes = rng.uniform(0.1, 1, (200, 5))
+    model = NoisyKMeans(2, n_bootstrap=2, random_state=0).fit(wide, X_err=sizes)
+    model.save(path)
+    again = load(path)
+    np.testing.assert_array_equal(again.center_std_errors_, model.center_std_errors_)
+    for answer in ("predict_proba", "denoise", "score_samples"):
+        one, other = (getattr(m, answer)(wide, X_err=sizes) for m in (model, again))
+        np.testing.assert_array_equal(one, other)
+
+
 def test_models_that_are_not_fitted_can_be_saved(path):
     model = NoisyKMeans(3, noise=noise.Laplace(0.5), random_state=np.random.RandomState(3))
     loaded = through(model, path)

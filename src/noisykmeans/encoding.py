@@ -25,6 +25,7 @@ __all__ = ["UnsavableError", "decode", "encode"]
 
 # By the namespace that a name is public in: what a file may ask for.
 CLASSES = {
+    "deconvolution": ("Bumps",),
     "density": ("Density",),
     "estimators": ("DeconvolvedDensity", "NoisyKMeans"),
     "grid": ("Grid",),
