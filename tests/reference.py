@@ -159,12 +159,20 @@ def projected(values, total):
     return np.maximum(values - xi[rank], 0)
 
 
-def bump_moments(points, weights, means, log_shares):
-    """Responsibilities of bumps with covariance 1, their masses and moments, the likelihood."""
-    squares = ((points[:, None, :] - means) ** 2).sum(-1)
-    joint = np.exp(log_shares - squares / 2)
-    share = weights[:, None] * joint / joint.sum(1, keepdims=True)
-    return share.sum(0), share.T @ points, weights @ np.log(joint.sum(1))
+def bump_moments(rows, widths, means, log_shares):
+    """Responsibilities of bumps with a covariance in each part, their masses and moments."""
+    points, weights, parts, origin = rows
+    points = points - origin
+    masses = np.zeros((len(widths), len(means)))
+    moments, total = np.zeros((*masses.shape, points.shape[1])), 0.0
+    for g, S in enumerate(widths):
+        x, w = points[parts == g], weights[parts == g]
+        u = x[:, None, :] - means
+        joint = np.exp(log_shares - np.einsum("nbi,ij,nbj->nb", u, np.linalg.inv(S), u) / 2)
+        share = w[:, None] * joint / joint.sum(1, keepdims=True)
+        masses[g], moments[g] = share.sum(0), share.T @ x
+        total += w @ np.log(joint.sum(1))
+    return masses, moments, total
 
 
 def bounds(X):

@@ -23,7 +23,7 @@ LAYERS = [
     {"persistence"},
     {"histogram", "spectrum", "measure", "density", "observations"},
     {"groups", "partition", "seeding"},
-    {"deconvolution", "quantization", "subspace"},
+    {"deconvolution", "errors", "quantization", "subspace"},
     {"mixture_posterior", "posterior", "selection"},
     {"estimation"},
     {"reduction"},

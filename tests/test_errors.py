@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noisykmeans import DeconvolvedDensity, NoisyKMeans, _kernels
+from noisykmeans import partition as partition_module
 from noisykmeans.datasets import make_mod1, make_mod2
 from noisykmeans.deconvolution import Blur, EMDeconvolution
 from noisykmeans.deconvolution.bumps import Family, Sample
 from noisykmeans.density import Density
-from noisykmeans.estimators import errors as errors_module
 from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups, Kind, Pooled
 from noisykmeans.noise import Gaussian, Laplace
@@ -96,7 +96,7 @@ def test_groups_move_centers_by_less_than_a_fifth_of_chance(monkeypatch):
     # of a cluster, each with variances of 1 and at least 3.
     Z, S = noisy_sample(180, ratio=5.0)
     grouped = sorted_centers(fit(Z, X_cov=S))
-    monkeypatch.setattr(errors_module, "MOST_GROUPS", {2: 1000})
+    monkeypatch.setattr(partition_module, "MOST_GROUPS", {2: 1000})
     each = sorted_centers(fit(Z, X_cov=S))
     assert 0 < np.sqrt(np.mean((grouped - each) ** 2)) < 0.05
 

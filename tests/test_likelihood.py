@@ -239,24 +239,35 @@ def test_start_and_histogram_are_of_one_grid():
 # -- bumps -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
+def held(rows, widths, means, log_shares):
+    """What the kernel adds up, unwhitened, and the log-likelihood without its constant."""
+    roots = np.linalg.cholesky(widths)
+    whiten = np.ascontiguousarray(np.linalg.inv(roots).transpose(0, 2, 1))
+    seen = _kernels.mixture.Seen(whiten, means @ whiten, log_shares)
+    masses, moments = np.zeros(seen.means.shape[:2]), np.zeros(seen.means.shape)
+    total = _kernels.mixture.bump_moments(rows, seen, masses, moments)
+    return masses, moments @ roots.transpose(0, 2, 1), total
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9])
 def test_moments_of_bumps_are_those_of_the_slow_twin(d):
     rng = np.random.default_rng(d)
-    points, weights = rng.standard_normal((50, d)), rng.random(50)
+    points, weights, origin = rng.standard_normal((50, d)), rng.random(50), rng.random(d)
     means, log_shares = rng.standard_normal((4, d)), np.log(rng.dirichlet(np.ones(4)))
-    masses, moments = np.empty(4), np.empty((4, d))
-    total = _kernels.mixture.bump_moments(points, weights, means, log_shares, masses, moments)
-    expected = reference.bump_moments(points, weights, means, log_shares)
-    for got, wanted in zip((masses, moments, total), expected, strict=True):
-        np.testing.assert_allclose(got, wanted)
+    A, parts = rng.standard_normal((3, d, d)), rng.integers(3, size=50)
+    widths = A @ A.transpose(0, 2, 1) + np.eye(d)
+    rows = _kernels.mixture.Rows(points + origin, weights, parts, origin)
+    got = held(rows, widths, means, log_shares)
+    expected = reference.bump_moments(rows, widths, means, log_shares)
+    for one, wanted in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, wanted)
 
 
 def test_far_points_have_moments_too():
-    masses, moments = np.empty(2), np.empty((2, 1))
-    far = np.array([[1e3], [-1e3]])
-    means, half = np.array([[0.0], [1.0]]), np.log([0.5, 0.5])
-    _kernels.mixture.bump_moments(far, np.ones(2), means, half, masses, moments)
-    assert masses.tolist() == [1.0, 1.0]
+    far, means = np.array([[1e3], [-1e3]]), np.array([[0.0], [1.0]])
+    rows = _kernels.mixture.Rows(far, np.ones(2), np.zeros(2, dtype=np.intp), np.zeros(1))
+    masses, moments, _ = held(rows, np.ones((1, 1, 1)), means, np.log([0.5, 0.5]))
+    assert masses.tolist() == [[1.0, 1.0]]
     assert moments.ravel().tolist() == [-1000.0, 1000.0]
 
 

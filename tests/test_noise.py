@@ -8,6 +8,7 @@ from sklearn.base import clone
 from contracts import check_law
 from noisykmeans import noise
 from noisykmeans.noise import (
+    Cauchy,
     Custom,
     Gaussian,
     Independent,
@@ -414,3 +415,8 @@ def test_mean_far_from_zero_is_found(mean, sd):
         lambda size, rng: rng.normal(mean, sd, size),
     )
     assert law.mean(1)[0] == pytest.approx(mean, rel=1e-6, abs=1e-9)
+
+
+def test_projection_of_a_heavy_law_is_heavy_where_it_reaches():
+    law = Independent([Cauchy(1.0), Gaussian(2.0)]).project([[1.0, 1.0], [0.0, 3.0]])
+    np.testing.assert_array_equal(law.covariance, [[np.inf, 0], [0, 36]])

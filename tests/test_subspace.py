@@ -11,8 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noisykmeans import DeconvolvedDensity, NoisyKMeans, noise
 from noisykmeans.deconvolution.bumps import Family, Sample, State
-from noisykmeans.deconvolution.clusters import first_clusters
+from noisykmeans.deconvolution.clusters import Observed, first_clusters
 from noisykmeans.deconvolution.principal import principal_axes, principal_starts
+from noisykmeans.errors import Errors, rows_alike
+from noisykmeans.groups import Kind
 from noisykmeans.measure import WeightedPoints
 from noisykmeans.metrics import clean_distortion, clustering_risk
 from noisykmeans.subspace import Subspace, projected_noise
@@ -39,6 +41,11 @@ def alike(points, errors, origin=0.0):
     return Sample(points, np.full(n, 1 / n), ends, observed, errors[None], np.zeros(d), origin)
 
 
+def alike_rows(Z, law):
+    """Rows whose errors have one law."""
+    return Observed(Z, np.ones(len(Z)), [Kind(law, tuple(range(Z.shape[1])))])
+
+
 def closest_to(centers, means):
     return min(
         np.abs(centers[list(order)] - means).max()
@@ -49,7 +56,7 @@ def closest_to(centers, means):
 def test_subspace_holds_the_centers_and_makes_errors_uncorrelated():
     centers = RNG.standard_normal((3, 6)) + 7
     law = noise.Gaussian(np.arange(1.0, 7)).project(TURN)
-    plane = Subspace.spanned(centers, centers.mean(axis=0), law, 3)
+    plane = Subspace.spanned(centers, centers.mean(axis=0), law.covariance, 3)
     assert plane.dimension == 2
     np.testing.assert_allclose(plane.basis @ plane.basis.T, np.eye(2), atol=1e-12)
     np.testing.assert_allclose(plane.lift(plane.project(centers)), centers, atol=1e-12)
@@ -60,12 +67,12 @@ def test_subspace_holds_the_centers_and_makes_errors_uncorrelated():
 
 def test_leading_axes_are_those_along_which_centers_differ_most():
     centers = np.diag([9.0, 8.0, 7.0, 0.1, 0.1, 0.1])
-    basis = Subspace.spanned(centers, np.zeros(6), noise.Gaussian(1.0), 3).basis
+    basis = Subspace.spanned(centers, np.zeros(6), np.eye(6), 3).basis
     assert np.square(basis[:, :3]).sum() == pytest.approx(3, abs=1e-3)
 
 
 def test_equal_centers_leave_one_axis():
-    assert Subspace.spanned(np.ones((4, 6)), np.ones(6), noise.Gaussian(1.0), 3).dimension == 1
+    assert Subspace.spanned(np.ones((4, 6)), np.ones(6), np.eye(6), 3).dimension == 1
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,7 @@ def test_projected_law_has_the_characteristic_function_of_the_projected_errors(l
 
 def test_uncorrelated_gaussian_errors_become_independent():
     law = noise.Gaussian(np.arange(1.0, 7)).project(TURN)
-    basis = Subspace.spanned(RNG.standard_normal((4, 6)), np.zeros(6), law, 3).basis
+    basis = Subspace.spanned(RNG.standard_normal((4, 6)), np.zeros(6), law.covariance, 3).basis
     assert projected_noise(law, basis).independent
 
 
@@ -124,14 +131,14 @@ def test_points_are_taken_off_their_origin_block_by_block(family):
 @pytest.mark.parametrize("n", [1500, 20_000])  # all rows at once, and some before all
 def test_clusters_are_found_in_all_dimensions(n):
     _, Z, _, means, law = data(d=8, k=4, n=n)
-    clusters = first_clusters(Z, np.ones(n), law, 4, np.random.RandomState(0))
+    clusters = first_clusters(alike_rows(Z, law), 4, np.random.RandomState(0))
     assert closest_to(clusters.likeliest.means, means) < 25 / np.sqrt(n)
     assert clusters.weights.sum() == pytest.approx(1)
 
 
 def test_atoms_keep_the_means_of_bumps():
     _, Z, _, _, law = data()
-    clusters = first_clusters(Z, np.ones(len(Z)), law, 3, np.random.RandomState(0))
+    clusters = first_clusters(alike_rows(Z, law), 3, np.random.RandomState(0))
     atoms = clusters.atoms(np.random.RandomState(0))
     assert atoms.mass == pytest.approx(1)
     means = atoms.X.reshape(3, -1, 6).mean(axis=1)
@@ -292,36 +299,102 @@ def with_a_gap(Z):
     return Z
 
 
-@pytest.mark.parametrize(
-    ("law", "change", "own"),
-    [
-        (None, np.copy, {"X_err": np.ones((600, 6))}),
-        (noise.Gaussian(0.5), np.copy, {"X_err": np.ones(600)}),
-        (noise.Gaussian(0.5), np.copy, {"X_cov": np.tile(np.eye(6), (600, 1, 1))}),
-        (noise.Gaussian(0.5), with_a_gap, {}),
-        (noise.Cauchy(0.5), np.copy, {}),
-        (
-            noise.PerObservation([noise.Gaussian(0.5), noise.Gaussian(1.0)], np.arange(600) % 2),
-            np.copy,
-            {},
-        ),
-    ],
-)
-def test_errors_that_differ_are_refused_where_more_than_three_features_vary(law, change, own):
-    Z = change(data()[1])
-    model = NoisyKMeans(3, noise=law)
-    message = (
-        "X has 6 features that vary.*errors of each observation, missing coordinates and laws of "
-        "infinite variance are not supported yet: choose or project on at most 3 features"
+def errors_that_differ(kind, n=1800, d=6):
+    """Observations as in `data` whose errors differ, what `fit` is told of them, and the means."""
+    X, _, _, means, _ = data(d, 3, n)
+    rng = np.random.default_rng(7)
+    sizes = np.where(np.arange(d) < 2, 0.7, 3.0) * rng.uniform(0.3, 1.5, (n, d))
+    laws = [
+        noise.Gaussian(np.where(np.arange(d) < 2, 0.7, 3.0)),
+        noise.Laplace(np.where(np.arange(d) < 2, 0.4, 2.5)),
+    ]
+    if kind == "X_err":
+        return X + sizes * rng.standard_normal((n, d)), None, {"X_err": sizes}, means
+    if kind == "X_cov":
+        A = sizes[:, :, None] * TURN  # correlated errors
+        Z = X + np.einsum("nij,nj->ni", A, rng.standard_normal((n, d)))
+        return Z, None, {"X_cov": A @ A.transpose(0, 2, 1)}, means
+    if kind == "both":
+        Z = X + sizes * rng.standard_normal((n, d)) + laws[1].sample((n, d), rng)
+        return Z, laws[1], {"X_err": sizes}, means
+    if kind == "gaps":
+        Z = X + laws[0].sample((n, d), rng)
+        return np.where(rng.random((n, d)) < 0.15, np.nan, Z), laws[0], {}, means
+    if kind == "heavy":
+        law = noise.Student(1.9, np.where(np.arange(d) < 2, 0.2, 1.0))
+        return X + law.sample((n, d), rng), law, {}, means
+    labels = rng.integers(2, size=n)
+    errors = np.where(labels[:, None], laws[1].sample((n, d), rng), laws[0].sample((n, d), rng))
+    return X + errors, noise.PerObservation(laws, labels), {}, means
+
+
+@pytest.mark.filterwarnings("ignore:X has .* rows? of which no coordinate")
+@pytest.mark.parametrize("kind", ["X_err", "X_cov", "both", "gaps", "heavy", "two laws"])
+def test_errors_that_differ_are_told_apart_in_any_dimension(kind):
+    Z, law, own, means = errors_that_differ(kind)
+    model = NoisyKMeans(3, noise=law, random_state=0).fit(Z, **own)
+    assert closest_to(model.cluster_centers_, means) < 0.6
+    plain = KMeans(3, n_init=10, random_state=0).fit(np.nan_to_num(Z))
+    assert closest_to(plain.cluster_centers_, means) > 1.5
+    np.testing.assert_array_equal(model.predict(Z), model.labels_)
+
+
+def test_errors_that_differ_serve_more_centers_than_a_grid_has_axes():
+    X, _, _, means, law = data(d=7, k=6, n=3000)
+    sizes = np.sqrt(law.covariance.diagonal()) * np.ones((3000, 1))
+    sizes[::2] *= 0.5
+    Z = X + sizes * np.random.default_rng(0).standard_normal(X.shape)
+    model = NoisyKMeans(6, random_state=0).fit(Z, X_err=sizes)
+    assert closest_to(model.cluster_centers_, means) < 0.5
+
+
+def test_equal_errors_of_rows_are_one_law_in_any_dimension():
+    _, Z, _, _, law = data()
+    one = NoisyKMeans(3, noise=law, random_state=0).fit(Z)
+    each = NoisyKMeans(3, random_state=0).fit(Z, X_cov=np.tile(law.covariance, (600, 1, 1)))
+    np.testing.assert_allclose(each.cluster_centers_, one.cluster_centers_, atol=1e-6)
+
+
+def test_weights_are_repetitions_where_errors_differ_in_many_features():
+    Z, _, own, _ = errors_that_differ("X_err", 300)
+    weights = np.random.default_rng(0).integers(0, 3, 300)
+    sizes = own["X_err"].round(1) + 0.1  # few groups, and so the same ones
+    a = NoisyKMeans(2, random_state=0).fit(Z, X_err=sizes, sample_weight=weights)
+    b = NoisyKMeans(2, random_state=0).fit(
+        np.repeat(Z, weights, axis=0), X_err=np.repeat(sizes, weights, axis=0)
     )
-    with pytest.raises(ValueError, match=message):
-        model.fit(Z, **own)
-    assert not hasattr(model, "cluster_centers_")
+    assert closest_to(a.cluster_centers_, b.cluster_centers_) < 0.2
+
+
+def test_errors_are_projected_with_the_observations():
+    rng = np.random.default_rng(0)
+    A, basis = rng.standard_normal((5, 6, 6)), TURN[:2]
+    S = A @ A.transpose(0, 2, 1)
+    seen = np.ones((5, 6), dtype=bool)
+    plain = Errors(S, seen).projected(basis, np.ones(6))
+    np.testing.assert_allclose(plain.covariances, basis @ S @ basis.T)
+    seen[3, 2] = False
+    gap = Errors(None, seen).projected(basis, np.full(6, 2.0))
+    np.testing.assert_allclose(gap.covariances[3], 400 * np.outer(basis[:, 2], basis[:, 2]))
+    assert not gap.covariances[:3].any()
+
+
+@pytest.mark.parametrize("d", [3, 50, 70])
+def test_rows_alike_are_those_of_one_pattern_and_label(d):
+    rng = np.random.default_rng(d)
+    patterns = rng.random((4, d)) < 0.5
+    which, labels = rng.integers(4, size=60), rng.integers(2, size=60)
+    groups = list(rows_alike(patterns[which], labels))
+    assert sorted(np.concatenate(groups)) == list(range(60))
+    assert len(groups) == len(np.unique(np.c_[patterns[which], labels], axis=0))
+    for rows in groups:
+        assert (patterns[which][rows] == patterns[which][rows[0]]).all()
+        assert (labels[rows] == labels[rows[0]]).all()
 
 
 def test_missing_coordinates_are_served_where_three_of_many_features_vary():
-    Z = with_a_gap(data()[1])
-    Z[:, 3:] = 1.0
+    Z = data()[1]
+    Z[3, 1], Z[:, 3:] = np.nan, 1.0
     model = NoisyKMeans(3, noise=noise.Gaussian(0.5), random_state=0).fit(Z)
     assert (model.cluster_centers_[:, 3:] == 1).all()
     np.testing.assert_array_equal(model.components_, np.eye(6)[:3])

@@ -143,8 +143,12 @@ def from_problem(
     method = _settled(method, estimate)
 
     def once(rng: np.random.Generator) -> Array:
-        sample, seed = _repeated(problem.sample, rng), int(rng.integers(2**31))
-        reduction, _ = reduced(replace(problem, sample=sample, seed=seed), method)
+        counts, errors = _counts(problem.sample, rng), problem.errors
+        kept, seed = counts > 0, int(rng.integers(2**31))
+        sample = replace(problem.sample, weights=counts).rows(kept)
+        errors = None if errors is None else errors.rows(kept)
+        copy = replace(problem, sample=sample, errors=errors, seed=seed)
+        reduction, _ = reduced(copy, method)
         space = reduction.subspace
         start = space.project(centers)
         return space.lift(lloyd(reduction.measure, start, walk.max_iter, walk.tol).centers)
@@ -168,8 +172,7 @@ def from_points(
     """
 
     def once(rng: np.random.Generator) -> Array:
-        copy = _repeated(sample, rng)
-        points = WeightedPoints(copy.X, copy.each_weight)
+        points = WeightedPoints(sample.X, _counts(sample, rng))
         return lloyd(points, centers, walk.max_iter, walk.tol).centers
 
     return once
@@ -189,10 +192,9 @@ def _redrawn(histogram: Histogram, scale: float, rng: np.random.Generator) -> Hi
     return Histogram(histogram.grid, rng.poisson(histogram.values * scale) / scale)
 
 
-def _repeated(sample: Observations, rng: np.random.Generator) -> Observations:
-    """Return the sample with each row a Poisson number of times."""
+def _counts(sample: Observations, rng: np.random.Generator) -> Array:
+    """Return the weights of the rows, each a Poisson number of times."""
     weights = sample.each_weight
-    counts = rng.poisson(weights) if (weights == np.round(weights)).all() else None
-    each = counts if counts is not None else weights * rng.poisson(1.0, len(weights))
-    kept = each > 0
-    return replace(sample, weights=each.astype(np.float64)).rows(kept)
+    if (weights == np.round(weights)).all():
+        return rng.poisson(weights).astype(np.float64)
+    return np.asarray(weights * rng.poisson(1.0, len(weights)))

@@ -13,8 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
+from noisykmeans.errors import Errors, varies
 from noisykmeans.estimators import NoisyKMeans
-from noisykmeans.estimators.errors import Errors, as_covariances, varies
+from noisykmeans.estimators.rows import as_covariances
 from noisykmeans.noise import PerObservation
 from noisykmeans.observations import closest
 from noisykmeans.parameters import as_noise, is_count

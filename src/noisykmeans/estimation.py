@@ -21,6 +21,7 @@ from noisykmeans.deconvolution import (
 )
 from noisykmeans.deconvolution.band import check_bandwidth
 from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
+from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import fill
 from noisykmeans.observations import standard_deviation
 from noisykmeans.selection import Fixed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.density import Density
+    from noisykmeans.errors import Errors
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["ByKernel", "ByLikelihood", "Estimate", "Method", "kernel_spacing"]
+__all__ = ["ByKernel", "ByLikelihood", "Estimate", "Method", "grouped", "kernel_spacing"]
 
 SMALLEST_RESOLUTION = 8
 _LOOKED_AT = 100_000  # observations, for quartiles
@@ -224,6 +226,36 @@ class ByLikelihood(Method):
         density = next(islice(steps, n_steps, None))
         centers = guess.centers if len(guess.centers) == task.n_clusters else None
         return Estimate(density, n_steps=n_steps, centers=centers, steps=tried)
+
+
+def grouped(
+    method: Method, sample: Observations, noise: Noise, errors: Errors | None, nodes: Array | None
+) -> tuple[Groups, Noise, NDArray[np.intp] | None]:
+    """Bin observations by their errors; return the law of all, and each one's group, too.
+
+    Parameters
+    ----------
+    method : Method
+        Knows which grid it needs.
+    sample : Observations
+        Different along each axis.
+    noise : Noise
+        The law of the errors that all observations share.
+    errors : Errors or None
+        What differs in their errors; None where nothing does.
+    nodes : array of shape (d,) or None
+        As for `Method.histogram`.
+    """
+    if errors is None:
+        return Groups.of(method.histogram(sample, noise, nodes), noise), noise, None
+    weights = sample.each_weight
+    labels, kinds = errors.kinds(noise, weights, standard_deviation(sample.X, weights))
+    masses = np.bincount(labels, sample.weights)
+    law = law_of_all(kinds, masses, sample.X.shape[1]) or noise
+    histogram = method.histogram(sample, law, nodes)
+    if len(kinds) == 1:
+        return Groups.of(histogram, law), law, labels
+    return Groups.fill(histogram.grid, sample.X, weights, labels, kinds), law, labels
 
 
 def kernel_spacing(

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from noisykmeans import _kernels
+from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.observations import bounds
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MOST_GROUPS", "log_covariances", "partition"]
+__all__ = ["MOST_GROUPS", "log_covariances", "most_groups", "partition"]
 
 MOST_GROUPS = {1: 24, 2: 24, 3: 16}  # by the number of axes
+_MOST_NUMBERS = 2**15  # in the covariances of groups where no grid is needed for each
+_MOST_ROWS = 2**13  # from which groups are found where axes are many
 _CELL = 0.2  # width of a cell of the lattice, in logarithms of variances
 _MOST_CELLS = 2000
 _FLOOR = 0.05  # standard deviation of errors, in those of the data, below which none matters
@@ -60,20 +63,8 @@ def partition(
     labels, first = _different(covariances, most)
     if len(first) <= most:
         return labels, covariances[first]
-    logs = log_covariances(covariances, scale)
-    cell = _CELL
-    labels, n_cells = _cells(logs, cell)
-    while n_cells > _MOST_CELLS:
-        cell *= 1.5
-        labels, n_cells = _cells(logs, cell)
-    if n_cells > most:
-        mass = np.bincount(labels, weights)
-        middles = (
-            np.stack([np.bincount(labels, weights * x) for x in logs.T], axis=1) / mass[:, None]
-        )
-        joined = KMeans(most, n_init=1, random_state=0).fit(middles, sample_weight=mass)
-        _, joined_labels = np.unique(joined.labels_, return_inverse=True)
-        labels = joined_labels[labels]
+    find = _on_lattice if len(scale) <= MAX_DIMENSION else _by_shape
+    labels = find(covariances, weights, scale, most)
     mass = np.bincount(labels, weights)
     d = covariances.shape[1]
     means = np.empty((len(mass), d, d))
@@ -82,6 +73,47 @@ def partition(
             means[:, i, j] = np.bincount(labels, weights * covariances[:, i, j]) / mass
             means[:, j, i] = means[:, i, j]
     return labels, means
+
+
+def most_groups(dimension: int) -> int:
+    """Return how many groups there may be: on a grid each takes Fourier transforms at every step.
+
+    Beyond three axes there is no grid, and each takes the inverse of a matrix.
+    """
+    if dimension in MOST_GROUPS:
+        return MOST_GROUPS[dimension]
+    return max(_MOST_NUMBERS // dimension**2, 64)
+
+
+def _on_lattice(covariances: Array, weights: Array, scale: Array, most: int) -> NDArray[np.intp]:
+    """Round logarithms to a lattice, and join its cells."""
+    logs = log_covariances(covariances, scale)
+    cell = _CELL
+    labels, n_cells = _cells(logs, cell)
+    while n_cells > _MOST_CELLS:
+        cell *= 1.5
+        labels, n_cells = _cells(logs, cell)
+    if n_cells <= most:
+        return labels
+    mass = np.bincount(labels, weights)
+    middles = np.stack([np.bincount(labels, weights * x) for x in logs.T], axis=1) / mass[:, None]
+    joined = KMeans(most, n_init=1, random_state=0).fit(middles, sample_weight=mass)
+    return np.unique(joined.labels_, return_inverse=True)[1][labels]
+
+
+def _by_shape(covariances: Array, weights: Array, scale: Array, most: int) -> NDArray[np.intp]:
+    """Join covariances of many axes by the logarithms of standard deviations, and correlations."""
+    d = len(scale)
+    variances = covariances.diagonal(axis1=1, axis2=2)
+    sizes = np.sqrt(variances / scale**2 + _FLOOR**2)
+    rows, columns = np.tril_indices(d, -1)
+    cross = covariances[:, rows, columns] / (scale[rows] * scale[columns])
+    alike = np.concatenate([np.log(sizes), cross / (sizes[:, rows] * sizes[:, columns])], axis=1)
+    step = max(len(alike) // _MOST_ROWS, 1)
+    some = np.flatnonzero(weights > 0)[::step]
+    joined = MiniBatchKMeans(most, n_init=1, batch_size=4096, random_state=0)
+    joined.fit(alike[some], sample_weight=weights[some])
+    return np.unique(joined.predict(alike), return_inverse=True)[1]
 
 
 def log_covariances(covariances: Array, scale: Array) -> Array:
@@ -123,7 +155,7 @@ def log_covariances(covariances: Array, scale: Array) -> Array:
 def _different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the number of each covariance among the different ones, and where these are first.
 
-    Matrices are told apart by one product of their entries with powers of pi. Many
+    Matrices are told apart by one product of their entries with numbers drawn once. Many
     different ones are seen in a few rows, and not sorted.
     """
     few = np.unique(_keys(covariances[:1000]))
@@ -136,9 +168,9 @@ def _different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray
 def _keys(covariances: Array) -> Array:
     """Return the numbers by which matrices are told apart."""
     rows, columns = np.tril_indices(covariances.shape[1])
-    factors = np.pi ** np.linspace(0, 1, len(rows))
-    entries = zip(factors, rows, columns, strict=True)
-    return np.asarray(sum(factor * covariances[:, i, j] for factor, i, j in entries))
+    roots = np.random.default_rng(0).uniform(1, 2, len(rows))
+    pairs = zip(roots, rows, columns, strict=True)
+    return np.asarray(sum(root * covariances[:, i, j] for root, i, j in pairs))
 
 
 def _cells(logs: Array, cell: float) -> tuple[NDArray[np.intp], int]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisykmeans import seeding
-from noisykmeans.deconvolution.clusters import first_clusters
-from noisykmeans.estimation import ByLikelihood, Estimate
+from noisykmeans.deconvolution.clusters import Observed, first_clusters
+from noisykmeans.estimation import ByLikelihood, Estimate, grouped
 from noisykmeans.grid import MAX_DIMENSION
-from noisykmeans.groups import Groups
+from noisykmeans.groups import Kind
 from noisykmeans.measure import distinct
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.quantization import lloyd_from_best
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from noisykmeans.deconvolution.bumps import Bumps
+    from noisykmeans.errors import Errors
     from noisykmeans.estimation import Method
     from noisykmeans.measure import Measure
     from noisykmeans.noise import Noise
@@ -50,7 +51,11 @@ class Problem:
     sample : Observations
         Different along each axis.
     noise : Noise
-        The law of their errors.
+        The law of errors that all share.
+    errors : Errors or None
+        What differs in their errors; None where nothing does.
+    scale : array of shape (d,)
+        Their standard deviations.
     window : Window
         That of the kernel estimator.
     n_clusters : int
@@ -63,6 +68,8 @@ class Problem:
 
     sample: Observations
     noise: Noise
+    errors: Errors | None
+    scale: Array
     window: Window
     n_clusters: int
     nodes: int | None
@@ -122,18 +129,14 @@ def reduced(problem: Problem, method: Method) -> tuple[Reduction, Task]:
             f"n_clusters to {MAX_DIMENSION + 1} at most"
         )
     rng = np.random.RandomState(problem.seed)
-    points, weights = problem.sample.X, problem.sample.each_weight
-    if len(points) <= _MOST_SORTED:
-        points, weights = distinct(points, weights)
-    weights = weights * (count(weights) / weights.sum())
-    clusters = first_clusters(points, weights, problem.noise, k, rng)
+    clusters = first_clusters(_observed(problem), k, rng)
     atoms = clusters.atoms(rng)
     found = clusters.likeliest.means
     starts = [found] if len(found) == k else []
     starts += [seeding.plus_plus(atoms, k, rng) for _ in range(_STARTS)]
     centers = lloyd_from_best(atoms, starts).centers
-    axes = Subspace.spanned(centers, clusters.mean, problem.noise, MAX_DIMENSION)
-    task = _projected(problem, method, axes)
+    axes = Subspace.spanned(centers, clusters.mean, clusters.errors, MAX_DIMENSION)
+    task = _projected(problem, method, axes, clusters.mean)
     guess = clusters.guess(task.groups.grid, axes.basis)
     if not on_grid:
         # What is shown is where the centers come from.
@@ -147,12 +150,28 @@ def reduced(problem: Problem, method: Method) -> tuple[Reduction, Task]:
     return Reduction(estimate.density, axes, rest, estimate, axes, clusters.likeliest), task
 
 
-def _projected(problem: Problem, method: Method, axes: Subspace) -> Task:
+def _observed(problem: Problem) -> Observed:
+    """Return the observations as bumps are fitted to them: equal ones merged, if they are few."""
+    sample, noise = problem.sample, problem.noise
+    points, weights, labels = sample.X, sample.each_weight, None
+    kinds = [Kind(noise, tuple(range(points.shape[1])))]
+    if problem.errors is not None:
+        labels, kinds = problem.errors.kinds(noise, weights, problem.scale)
+    elif len(points) <= _MOST_SORTED:
+        points, weights = distinct(points, weights)
+    return Observed(points, weights * (count(weights) / weights.sum()), kinds, labels)
+
+
+def _projected(problem: Problem, method: Method, axes: Subspace, mean: Array) -> Task:
     """Return the task that is left on a few axes."""
-    r = axes.dimension
+    r, given, errors = axes.dimension, problem.sample, problem.errors
     noise = projected_noise(problem.noise, axes.basis)
-    seen = axes.project(problem.sample.X)
-    sample = Observations(seen, problem.sample.weights, bounds(seen))
+    # What was not observed is as good as unknown at the mean, with the error that it gets.
+    X = given.X if errors is None else np.where(errors.observed, given.X, mean)
+    seen = axes.project(X)
+    sample = Observations(seen, given.weights, bounds(seen))
     nodes = None if problem.nodes is None else np.full(r, float(problem.nodes))
-    groups = Groups.of(method.in_span(r).histogram(sample, noise, nodes), noise)
-    return Task(groups, problem.window, problem.n_clusters, problem.seed, sample.X, sample.weights)
+    errors = None if errors is None else errors.projected(axes.basis, problem.scale)
+    groups, _, labels = grouped(method.in_span(r), sample, noise, errors, nodes)
+    window, k = problem.window, problem.n_clusters
+    return Task(groups, window, k, problem.seed, sample.X, sample.weights, labels)

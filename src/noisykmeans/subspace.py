@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisykmeans import _kernels
-from noisykmeans.noise import Custom, Gaussian, Sum
+from noisykmeans.noise import Custom, Gaussian, PerObservation, Sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Subspace:
     basis: Array
 
     @classmethod
-    def spanned(cls, centers: Array, mean: Array, noise: Noise, n_axes: int) -> Subspace:
+    def spanned(cls, centers: Array, mean: Array, errors: Array, n_axes: int) -> Subspace:
         """Return the span of centers, or its leading axes, such that errors are uncorrelated.
 
         Parameters
@@ -60,8 +60,8 @@ class Subspace:
             Points of the span.
         mean : array of shape (d,)
             A point that it passes through: the mean of the clean points.
-        noise : Noise
-            The law of the errors.
+        errors : array of shape (d, d)
+            The covariance of the errors.
         n_axes : int
             The largest number of axes.
         """
@@ -69,7 +69,7 @@ class Subspace:
         _, sizes, axes = np.linalg.svd(spread, full_matrices=True)
         rank = int(np.count_nonzero(sizes > _SMALLEST * max(sizes[0], 1e-300)))
         basis = axes[: max(min(rank, n_axes), 1)]
-        _, turn = np.linalg.eigh(basis @ noise.covariance_matrix(len(mean)) @ basis.T)
+        _, turn = np.linalg.eigh(basis @ errors @ basis.T)
         basis = turn.T @ basis
         # Along a direction its sign is free: the largest entry is positive.
         largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=1)[:, None], axis=1)
@@ -110,6 +110,8 @@ def projected_noise(noise: Noise, basis: Array) -> Noise:
     basis : array of shape (r, d)
         Of a `Subspace`.
     """
+    if isinstance(noise, PerObservation):
+        return PerObservation([projected_noise(law, basis) for law in noise.laws], noise.labels)
     for term in noise.laws if isinstance(noise, Sum) else (noise,):
         if isinstance(term, Custom) and term.dimension is None:
             raise ValueError(

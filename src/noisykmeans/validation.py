@@ -66,17 +66,8 @@ def varying_features(X: Array, low: Array, high: Array) -> NDArray[np.intp]:
     return axes
 
 
-def check_on_grid(axes: NDArray[np.intp], *, alike: bool) -> None:
-    """Raise where a grid cannot hold the features that vary.
-
-    Errors that are alike need none, where only centers are wanted.
-    """
-    if len(axes) > MAX_DIMENSION and not alike:
-        raise ValueError(
-            f"X has {len(axes)} features that vary, and where more than {MAX_DIMENSION} do, errors "
-            f"of each observation, missing coordinates and laws of infinite variance are not "
-            f"supported yet: choose or project on at most {MAX_DIMENSION} features"
-        )
+def check_on_grid(axes: NDArray[np.intp]) -> None:
+    """Raise where a grid cannot hold the features that vary."""
     if len(axes) > MAX_DIMENSION:
         raise ValueError(
             f"X has {len(axes)} features that vary, and the density of at most {MAX_DIMENSION} can "

@@ -1,8 +1,13 @@
-"""Mixtures of Gaussian bumps of one covariance: the expectation step, and shares of cells."""
+"""Mixtures of Gaussian bumps: the expectation step, and shares of cells.
+
+Bumps have one covariance in each part of the rows, whose errors have one covariance. Rows are
+whitened, and so are the means of the bumps as they are seen there: the bumps then have the
+identity as covariance.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,49 +16,68 @@ from noisykmeans._kernels.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bump_moments", "cell_shares"]
+__all__ = ["Rows", "Seen", "bump_moments", "cell_shares"]
 
 NEGLIGIBLE = 1e-6  # share of a bump in an observation
 
 
-@kernel
-def bump_moments(
-    points: NDArray[Any],
-    weights: NDArray[Any],
-    means: NDArray[Any],
-    log_shares: NDArray[Any],
-    masses: NDArray[Any],
-    moments: NDArray[Any],
-) -> float:
-    """Fill mass and first moment of each bump's responsibilities; return the log-likelihood.
+class Rows(NamedTuple):
+    """Points (n, d), their weights (n,) and parts (n,), and the origin (d,) that they count from.
 
-    Points and means are whitened: the bumps have the identity as covariance. The constant of
-    the Gaussian density is left out.
+    Along axes that were not observed in their part, points are at the origin.
     """
-    n, d = points.shape
-    k = means.shape[0]
-    masses[:] = 0.0
-    moments[:] = 0.0
+
+    points: NDArray[Any]
+    weights: NDArray[Any]
+    parts: NDArray[Any]
+    origin: NDArray[Any]
+
+
+class Seen(NamedTuple):
+    """Bumps as the parts see them: their whitened means (g, b, d), and their log shares (b,).
+
+    ``whiten`` (g, d, d) has the lower triangular matrices that whiten, transposed.
+    """
+
+    whiten: NDArray[Any]
+    means: NDArray[Any]
+    log_shares: NDArray[Any]
+
+
+@kernel
+def bump_moments(rows: Rows, seen: Seen, masses: NDArray[Any], moments: NDArray[Any]) -> float:
+    """Add mass (g, b) and first moment (g, b, d) of responsibilities; return the log-likelihood.
+
+    Moments are those of the whitened rows. The constant of the Gaussian density is left out.
+    """
+    n, d = rows.points.shape
+    k = seen.log_shares.shape[0]
     total = 0.0
-    logs = np.empty(k)
+    logs, white = np.empty(k), np.empty(d)
     for i in range(n):
+        g = rows.parts[i]
+        white[:] = 0.0
+        for u in range(d):
+            x = rows.points[i, u] - rows.origin[u]
+            for v in range(u, d):
+                white[v] += seen.whiten[g, u, v] * x
         largest = -np.inf
         for j in range(k):
             square = 0.0
             for v in range(d):
-                square += (points[i, v] - means[j, v]) ** 2
-            logs[j] = log_shares[j] - 0.5 * square
+                square += (white[v] - seen.means[g, j, v]) ** 2
+            logs[j] = seen.log_shares[j] - 0.5 * square
             largest = max(largest, logs[j])
         scale = 0.0
         for j in range(k):
             logs[j] = np.exp(logs[j] - largest)
             scale += logs[j]
-        total += weights[i] * (largest + np.log(scale))
+        total += rows.weights[i] * (largest + np.log(scale))
         for j in range(k):
-            share = weights[i] * logs[j] / scale
-            masses[j] += share
+            share = rows.weights[i] * logs[j] / scale
+            masses[g, j] += share
             for v in range(d):
-                moments[j, v] += share * points[i, v]
+                moments[g, j, v] += share * white[v]
     return total
 
 

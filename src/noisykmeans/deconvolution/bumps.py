@@ -8,17 +8,20 @@ which of the two the data may change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from noisykmeans import _kernels, seeding
 from noisykmeans.deconvolution.covariance import JITTER, clean_covariance, round_variance
 from noisykmeans.density import Density
+from noisykmeans.groups import Kind
 from noisykmeans.measure import WeightedPoints
+from noisykmeans.noise import Gaussian
+from noisykmeans.observations import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Bumps", "Family", "Sample", "State"]
+__all__ = ["Bumps", "Family", "Sample", "State", "log_shares"]
 
 _FIRST_STEPS = 15  # of each start, before only the best goes on
 _STEPS = 200
@@ -155,26 +158,48 @@ class Sample:
     @classmethod
     def of(cls, groups: Groups) -> Sample:
         """Take the nodes with mass for points."""
-        total, d = groups.mass, groups.grid.dimension
         members = [member for member in groups.members if member.histogram.mass > 0]
-        observed, errors = np.zeros((len(members), d), dtype=bool), np.zeros((len(members), d, d))
-        points, weights = [], []
-        for g, member in enumerate(members):
-            histogram, noise, axes = member.histogram, member.kind.noise, list(member.kind.axes)
-            filled = histogram.values.ravel() > 0
-            weights.append(histogram.values.ravel()[filled] / total)
-            points.append(np.zeros((len(weights[-1]), d)))
-            points[-1][:, axes] = histogram.grid.points[filled] - noise.mean(len(axes))
+        kinds, points, weights = [], [], []
+        for member in members:
+            grid, values = member.histogram.grid, member.histogram.values.ravel()
+            points.append(grid.points[values > 0])
+            weights.append(values[values > 0] / groups.mass)
             # Linear binning adds spacing^2 / 6 to the variance, on average.
-            binning = np.diag(np.square(histogram.grid.spacing)) / 6
-            observed[g, axes] = True
-            errors[g][np.ix_(axes, axes)] = noise.width(len(axes)) + binning
+            binning = Gaussian(tuple(s / np.sqrt(6) for s in grid.spacing))
+            kinds.append(Kind(member.kind.noise + binning, member.kind.axes))
+        return cls.of_parts(points, weights, kinds, groups.grid.dimension)
+
+    @classmethod
+    def of_parts(
+        cls, points: Sequence[Array], weights: Sequence[Array], kinds: Sequence[Kind], d: int
+    ) -> Sample:
+        """Join parts of a sample.
+
+        Parameters
+        ----------
+        points : sequence of arrays of shape (m, axes)
+            The points of each part, along the axes of its kind.
+        weights : sequence of arrays of shape (m,)
+            Their shares in all observations.
+        kinds : sequence of Kind
+            The errors, of which mean and covariance count, and the observed axes of each part.
+        d : int
+            The number of axes.
+        """
+        observed, errors = np.zeros((len(kinds), d), dtype=bool), np.zeros((len(kinds), d, d))
         ends = np.cumsum([len(w) for w in weights])
+        whole = np.zeros((ends[-1], d))
+        for g, (kind, part) in enumerate(zip(kinds, points, strict=True)):
+            axes = list(kind.axes)
+            whole[ends[g] - len(part) : ends[g], axes] = part - kind.noise.mean(len(axes))
+            observed[g, axes] = True
+            errors[g][np.ix_(axes, axes)] = kind.noise.width(len(axes))
         seen = np.repeat(observed, np.diff(ends, prepend=0), axis=0)
         share = np.concatenate(weights)
-        mean = share @ np.concatenate(points) / np.maximum(share @ seen, 1e-300)
-        centred = np.where(seen, np.concatenate(points) - mean, 0.0)
-        return cls(centred, share, ends, observed, errors, mean)
+        mean = share @ whole / np.maximum(share @ seen, 1e-300)
+        whole -= mean
+        whole[~seen] = 0.0
+        return cls(whole, share, ends, observed, errors, mean)
 
     @cached_property
     def parts(self) -> list[slice]:
@@ -212,18 +237,39 @@ class Sample:
         mass = np.tensordot(self.masses, self._pairs, axes=1)
         return self._squares.sum(axis=0) / np.maximum(mass, 1e-300)
 
+    @cached_property
+    def mean_errors(self) -> Array:
+        """The mean covariance of the errors, each pair of axes from the rows that have both."""
+        mass = np.tensordot(self.masses, self._pairs, axes=1)
+        return np.asarray(np.tensordot(self.masses, self.errors, axes=1) / np.maximum(mass, 1e-300))
+
     def start(self, n_bumps: int, rng: np.random.RandomState) -> State:
         """Draw points by k-means++, and give each observation to the closest."""
         # What is drawn should be complete where that is possible.
         complete = np.repeat(self.observed.all(axis=1), np.diff(self.ends, prepend=0))
         drawn = WeightedPoints(self.points, np.where(complete, 1.0, 1e-9) * self.weights)
         centers = seeding.plus_plus(drawn, n_bumps, rng)
-        masses, moments = self._empty(n_bumps)
-        for g, (part, seen) in enumerate(zip(self.parts, self.observed, strict=True)):
-            near = WeightedPoints(self.points[part], self.weights[part])
-            masses[g], moments[g] = near.cell_moments(centers * seen)
+        return self.held(self._closest(centers), n_bumps)
+
+    def _closest(self, centers: Array) -> NDArray[np.int32]:
+        """Return the closest center of each point, along the axes that were observed."""
+        labels = np.empty(len(self.points), dtype=np.int32)
+        for part, seen in zip(self.parts, self.observed, strict=True):
+            labels[part] = closest(self.points[part], centers * seen)
+        return labels
+
+    def held(self, labels: NDArray[Any], n_bumps: int) -> State:
+        """Return the bumps that hold each the points of one label, as wide as the whole sample."""
+        d, n_parts = len(self.mean), len(self.ends)
+        place = self._part * n_bumps + labels
+        size = n_parts * n_bumps
+        counts = np.bincount(place, self.weights, size).astype(np.float64)
+        masses = np.reshape(counts, (n_parts, n_bumps))
+        moments = np.empty((n_parts, n_bumps, d))
+        for v, x in enumerate(self.points.T):
+            moments[..., v] = np.bincount(place, self.weights * x, size).reshape(n_parts, n_bumps)
         mass = np.maximum(np.einsum("gb,gv->bv", masses, self.observed), 1e-300)
-        spread = np.diag(np.diag(self.covariance))  # as wide as the observations themselves
+        spread = np.diag(np.diag(self.covariance))
         return State(masses, moments, moments.sum(axis=0) / mass, spread, -np.inf)
 
     def best(self, family: Family, starts: Sequence[State]) -> State:
@@ -237,8 +283,7 @@ class Sample:
 
     def bumps(self, family: Family, state: State) -> Bumps:
         """Return the mixture of a state."""
-        shares = np.exp(_log_shares(family, state))
-        clean = self._clean(family, state)
+        shares, clean = np.exp(log_shares(family, state)), self.clean(family, state)
         return Bumps(shares, state.means + self.mean, clean, state.log_likelihood)
 
     def _run(self, family: Family, state: State, n_steps: int) -> State:
@@ -250,25 +295,23 @@ class Sample:
                 break
         return state
 
-    def _empty(self, n_bumps: int) -> tuple[Array, Array]:
-        size = (len(self.ends), n_bumps)
-        return np.zeros(size), np.zeros((*size, len(self.mean)))
+    def seen(self, means: Array, clean: Array, log_shares: Array) -> State:
+        """Take an expectation step: what given bumps hold of the sample."""
+        roots = np.linalg.cholesky(self._widths(clean))
+        whiten = np.linalg.inv(roots).transpose(0, 2, 1)
+        placed = (means * self.observed[:, None, :]) @ whiten
+        bumps = _kernels.mixture.Seen(
+            np.ascontiguousarray(whiten), np.ascontiguousarray(placed), log_shares
+        )
+        masses, moments, total = self._expected(bumps)
+        total -= self.masses @ np.log(roots.diagonal(axis1=1, axis2=2)).sum(axis=1)
+        return State(masses, moments @ roots.transpose(0, 2, 1), means, clean, float(total))
 
     def _step(self, family: Family, state: State) -> State:
         """Take an expectation and a maximisation step."""
-        clean, log_shares = self._clean(family, state), _log_shares(family, state)
-        roots = np.linalg.cholesky(self._widths(clean))
-        whiten = np.linalg.inv(roots)
-        placed = state.means * self.observed[:, None, :]
-        means = np.ascontiguousarray(placed @ whiten.transpose(0, 2, 1))
-        masses, moments = self._empty(len(state.means))
-        log_likelihood = -self.masses @ np.log(roots.diagonal(axis1=1, axis2=2)).sum(axis=1)
-        for g, part in enumerate(self.parts):
-            masses[g], moments[g], total = self._expected(part, whiten[g], means[g], log_shares)
-            log_likelihood += total
-        moments = moments @ roots.transpose(0, 2, 1)
-        means = self._means(masses, moments, clean)
-        return State(masses, moments, means, clean, float(log_likelihood))
+        clean = self.clean(family, state)
+        held = self.seen(state.means, clean, log_shares(family, state))
+        return replace(held, means=self._means(held.masses, held.moments, clean))
 
     def _widths(self, clean: Array) -> Array:
         """Return the covariance of an observed bump in each part, 1 along axes that are not."""
@@ -293,12 +336,10 @@ class Sample:
         The unit is a root of their mean covariance: else variances of different size would make
         equations that cannot be solved. Axes that were not observed have precision 0.
         """
-        mass = np.tensordot(self.masses, self._pairs, axes=1)
-        errors = np.tensordot(self.masses, self.errors, axes=1) / np.maximum(mass, 1e-300)
-        width = clean + np.diag(np.diag(errors + JITTER * self.covariance))
+        width = clean + np.diag(np.diag(self.mean_errors + JITTER * self.covariance))
         root = np.linalg.cholesky(width)
         inverse = np.where(self._pairs, np.linalg.inv(self._widths(clean)), 0.0)
-        return root.T @ inverse @ root, root
+        return np.asarray(root.T @ inverse @ root), np.asarray(root)
 
     def _within(self, state: State) -> Array:
         """Return the mean of squares within the bumps, for each part."""
@@ -308,28 +349,33 @@ class Sample:
         within = self._squares - cross - cross.transpose(0, 2, 1) + squares
         return np.asarray(within / self.masses[:, None, None])
 
-    def _expected(
-        self, part: slice, whiten: Array, means: Array, shares: Array
-    ) -> tuple[Array, Array, float]:
-        """Return masses, whitened moments and log-likelihood of a part, in one pass over it."""
+    def _expected(self, bumps: Any) -> tuple[Array, Array, float]:
+        """Return masses, whitened moments and log-likelihood, in one pass."""
+        size = bumps.means.shape
+        origin = np.broadcast_to(np.asarray(self.origin, dtype=np.float64), size[-1])
 
         def block(rows: slice) -> tuple[Array, Array, float]:
-            masses, moments, total = np.zeros(len(means)), np.zeros_like(means), 0.0
-            for some in _chunks(part, rows):
-                white = (self.points[some] - self.origin) @ whiten.T
-                mass, moment = np.empty(len(means)), np.empty_like(means)
-                total += _kernels.mixture.bump_moments(
-                    white, self.weights[some], means, shares, mass, moment
-                )
-                masses += mass
-                moments += moment
-            return masses, moments, total
+            masses, moments = np.zeros(size[:2]), np.zeros(size)
+            some = _kernels.mixture.Rows(
+                self.points[rows], self.weights[rows], self._part[rows], np.array(origin)
+            )
+            return masses, moments, _kernels.mixture.bump_moments(some, bumps, masses, moments)
 
-        blocks = list(_kernels.threads.map_blocks(block, part.stop - part.start))
-        masses, moments, totals = zip(*blocks, strict=True)
-        return np.sum(masses, axis=0), np.sum(moments, axis=0), float(sum(totals))
+        masses, moments, total = np.zeros(size[:2]), np.zeros(size), 0.0
+        for mass, moment, log_likelihood in _kernels.threads.map_blocks(block, len(self.points)):
+            masses += mass
+            moments += moment
+            total += log_likelihood
+        return masses, moments, total
 
-    def _clean(self, family: Family, state: State) -> Array:
+    @cached_property
+    def _part(self) -> NDArray[np.intp]:
+        """The number of the part that each point is in."""
+        if len(self.ends) == 1:
+            return np.broadcast_to(np.intp(0), len(self.points))
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def clean(self, family: Family, state: State) -> Array:
         """Return the best covariance C of a bump: that within the bumps, less the errors."""
         within = self._within(state)
         if family.round:
@@ -359,7 +405,9 @@ class Sample:
         d = len(self.mean)
         A, root = self._precisions(clean)
         unit = np.linalg.inv(root)
-        system = np.einsum("g,gij,gkl->ikjl", self.masses, A, A).reshape(d * d, d * d)
+        flat = A.reshape(-1, d * d)
+        pairs = ((flat.T * self.masses) @ flat).reshape(d, d, d, d)
+        system = pairs.transpose(0, 2, 1, 3).reshape(d * d, d * d)
         sides = [
             np.tensordot(self.masses, A @ (unit @ each @ unit.T) @ A, axes=1).ravel()
             for each in (within, self.errors)
@@ -376,7 +424,8 @@ def _chunks(part: slice, rows: slice) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS, stop))
 
 
-def _log_shares(family: Family, state: State) -> Array:
+def log_shares(family: Family, state: State) -> Array:
+    """Return the logarithms of the bumps' shares in all observations."""
     masses = np.maximum(state.masses.sum(axis=0), 1e-300)
     if family.equal:
         return np.full(len(masses), -np.log(len(masses)))

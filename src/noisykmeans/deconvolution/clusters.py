@@ -13,21 +13,23 @@ import numpy as np
 from scipy.special import softmax
 
 from noisykmeans import _kernels
-from noisykmeans.deconvolution.bumps import Bumps, Family, Sample, State
+from noisykmeans.deconvolution.bumps import Bumps, Family, Sample, State, log_shares
 from noisykmeans.deconvolution.guess import DETAIL, FAMILIES, Guess
 from noisykmeans.deconvolution.principal import principal_starts
 from noisykmeans.density import Density
 from noisykmeans.measure import WeightedPoints
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from noisykmeans.grid import Grid
-    from noisykmeans.noise import Noise
+    from noisykmeans.groups import Kind
 
     Array = NDArray[np.float64]
 
-__all__ = ["Clusters", "first_clusters"]
+__all__ = ["Clusters", "Observed", "first_clusters"]
 
 _MOST_ROWS = 2**13  # on which starts and families are tried
 _STARTS = 8
@@ -48,11 +50,14 @@ class Clusters:
         ``exp(-BIC / 2)``, of sum 1.
     mean : array of shape (d,)
         The mean of the clean points.
+    errors : array of shape (d, d)
+        The mean covariance of the errors.
     """
 
     fits: tuple[Bumps, ...]
     weights: Array
     mean: Array
+    errors: Array
 
     @property
     def likeliest(self) -> Bumps:
@@ -89,43 +94,93 @@ def _projected(bumps: Bumps, basis: Array) -> Bumps:
     return Bumps(bumps.shares, bumps.means @ basis.T, covariance, bumps.log_likelihood)
 
 
-def first_clusters(
-    X: Array, weights: Array, noise: Noise, n_clusters: int, rng: np.random.RandomState
-) -> Clusters:
-    """Fit every family, to all points or, of a large sample, to some and then the best to all.
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Observations in any dimension, and what is known of their errors.
 
     Parameters
     ----------
     X : array of shape (n, d)
-        Observations.
+        The rows. Coordinates that a row's kind has not are not looked at.
     weights : array of shape (n,)
         Their weights, of which the sum counts the observations.
-    noise : Noise
-        The law of the errors, of which only mean and covariance count here.
+    kinds : sequence of Kind
+        Laws of errors, of which only mean and covariance count here, and observed axes.
+    labels : array of shape (n,) or None
+        The number of each row's kind; None where there is one kind.
+    """
+
+    X: Array
+    weights: Array
+    kinds: Sequence[Kind]
+    labels: NDArray[np.intp] | None = None
+
+    def rows(self, chosen: NDArray[np.intp]) -> Observed:
+        """Return some rows, each of weight 1, and the kinds that they have."""
+        X, weights = self.X[chosen], np.ones(len(chosen))
+        if self.labels is None:
+            return Observed(X, weights, self.kinds)
+        used, labels = np.unique(self.labels[chosen], return_inverse=True)
+        return Observed(X, weights, [self.kinds[i] for i in used], labels.ravel())
+
+    def sample(self) -> Sample:
+        """Return the rows by their kinds; without a copy of them where there is one kind."""
+        d = self.X.shape[1]
+        share = self.weights / self.weights.sum()
+        if self.labels is None:
+            sample = self._alike(share)
+        else:
+            order = np.argsort(self.labels, kind="stable")
+            ends = np.cumsum(np.bincount(self.labels, minlength=len(self.kinds)))
+            parts = np.split(order, ends[:-1])
+            points = [
+                np.take(self.X, rows, axis=0)[:, kind.axes]
+                for kind, rows in zip(self.kinds, parts, strict=True)
+            ]
+            sample = Sample.of_parts(points, [share[rows] for rows in parts], self.kinds, d)
+        # A combination of features that does not vary must not make a covariance singular.
+        ridge = _RIDGE * np.trace(sample.covariance) / d * np.eye(d)
+        observed = sample.observed[:, :, None] & sample.observed[:, None, :]
+        return replace(sample, errors=sample.errors + ridge * observed)
+
+    def _alike(self, share: Array) -> Sample:
+        X, d, noise = self.X, self.X.shape[1], self.kinds[0].noise
+        mean = sum(_kernels.threads.map_blocks(lambda rows: share[rows] @ X[rows], len(X)))
+        observed = np.ones((1, d), dtype=bool)
+        clean = mean - noise.mean(d)
+        return Sample(X, share, np.array([len(X)]), observed, noise.width(d)[None], clean, mean)
+
+
+def first_clusters(observed: Observed, n_clusters: int, rng: np.random.RandomState) -> Clusters:
+    """Fit every family, to all points or, of a large sample, to some and then the best to all.
+
+    Parameters
+    ----------
+    observed : Observed
+        The observations.
     n_clusters : int
         The number of bumps, fewer where there are fewer points.
     rng : numpy.random.RandomState
         Source of randomness of the starts, and of the choice of rows.
     """
-    n_clusters = min(n_clusters, len(X))
-    whole = _whole(X, weights, noise)
+    n, n_rows = float(observed.weights.sum()), len(observed.X)
+    n_clusters = min(n_clusters, n_rows)
+    whole = observed.sample()
     some = whole
-    if len(X) > _MOST_ROWS:
-        ends = np.cumsum(whole.weights)
+    if n_rows > _MOST_ROWS:
+        ends = np.cumsum(observed.weights)
         places = (np.arange(_MOST_ROWS) + rng.uniform(size=_MOST_ROWS)) / _MOST_ROWS * ends[-1]
-        rows = np.minimum(np.searchsorted(ends, places), len(X) - 1)
-        some = _whole(X[rows], np.ones(_MOST_ROWS), noise)
+        some = observed.rows(np.minimum(np.searchsorted(ends, places), n_rows - 1)).sample()
     some = replace(some, points=some.points - some.origin, origin=0.0)
-    tried = _fits(some, n_clusters, float(weights.sum()), rng)
-    if len(X) > _MOST_ROWS:
+    tried = _fits(some, n_clusters, n, rng)
+    if n_rows > _MOST_ROWS:
         _, family, state = max(tried, key=lambda fit: fit[0])
-        shift = some.mean - whole.mean
-        moments = state.moments + state.masses[..., None] * shift
-        state = replace(state, means=state.means + shift, moments=moments)
+        means = state.means + (some.mean - whole.mean)
+        state = whole.seen(means, some.clean(family, state), log_shares(family, state))
         tried = [(0.0, family, whole.polished(family, state))]
     bumps = tuple(whole.bumps(family, state) for _, family, state in tried)
     evidence = softmax([evidence for evidence, _, _ in tried])
-    return Clusters(bumps, evidence, whole.mean)
+    return Clusters(bumps, evidence, whole.mean, whole.mean_errors)
 
 
 def _fits(
@@ -143,17 +198,3 @@ def _fits(
         penalty = family.n_parameters(n_clusters, d) * np.log(max(n, 1.0)) / 2
         tried.append((n * state.log_likelihood - penalty, family, state))
     return tried
-
-
-def _whole(X: Array, weights: Array, noise: Noise) -> Sample:
-    """Return the points as a sample, without a copy of them."""
-    d = X.shape[1]
-    share = weights / weights.sum()
-    mean = sum(_kernels.threads.map_blocks(lambda rows: share[rows] @ X[rows], len(X)))
-    errors = noise.covariance_matrix(d)[None]
-    observed = np.ones((1, d), dtype=bool)
-    clean = mean - noise.mean(d)
-    sample = Sample(X, share, np.array([len(X)]), observed, errors, clean, mean)
-    # A combination of features that does not vary must not make a covariance singular.
-    ridge = _RIDGE * np.trace(sample.covariance) / d * np.eye(d)
-    return replace(sample, errors=errors + ridge)

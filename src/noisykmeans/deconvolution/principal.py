@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.cluster import KMeans
 
-from noisykmeans.deconvolution.bumps import Sample, State
 from noisykmeans.deconvolution.covariance import round_variance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from noisykmeans.deconvolution.bumps import Sample, State
 
     Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def principal_axes(sample: Sample, n_axes: int) -> Array:
     Parameters
     ----------
     sample : Sample
-        The observations, centred, in one part.
+        The observations, centred. Of several parts the mean of the errors counts.
     n_axes : int
         How many are wanted, at most d.
 
@@ -57,7 +58,7 @@ def principal_axes(sample: Sample, n_axes: int) -> Array:
     >>> np.abs(principal_axes(sample, 1)).round(2).ravel().tolist()
     [1.0, 0.0, 0.0]
     """
-    S, T = sample.errors[0], sample.covariance
+    S, T = sample.mean_errors, _definite(sample.covariance)
     d = len(S)
     variances, axes = np.linalg.eigh(S)
 
@@ -88,16 +89,15 @@ def principal_starts(
     Parameters
     ----------
     sample : Sample
-        The observations, centred, in one part.
+        The observations, centred.
     n_bumps, n_starts : int
         The number of clusters, and how often to draw them.
     rng : numpy.random.RandomState
         Source of randomness.
     """
-    d, spread = len(sample.mean), np.diag(np.diag(sample.covariance))
+    d = len(sample.mean)
     if n_bumps == 1:
-        moments = np.zeros((1, 1, d))
-        return [State(np.ones((1, 1)), moments, moments[0], spread, -np.inf)]
+        return [sample.held(np.zeros(len(sample.points), dtype=np.intp), 1)]
     seen = sample.points @ principal_axes(sample, min(n_bumps - 1, d))
     starts = []
     for _ in range(n_starts):
@@ -105,9 +105,11 @@ def principal_starts(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of equal points: their bumps have no mass
             labels = plain.fit(seen, sample_weight=sample.weights).labels_
-        members = np.zeros((n_bumps, len(labels)))
-        members[labels, np.arange(len(labels))] = sample.weights
-        masses, moments = members.sum(axis=1), members @ sample.points
-        means = moments / np.maximum(masses, 1e-300)[:, None]
-        starts.append(State(masses[None], moments[None], means, spread, -np.inf))
+        starts.append(sample.held(labels, n_bumps))
     return starts
+
+
+def _definite(covariance: Array) -> Array:
+    """Return a covariance without negative eigenvalues, as pairs of axes may have led to."""
+    values, axes = np.linalg.eigh(covariance)
+    return np.asarray((axes * np.maximum(values, 0)) @ axes.T)

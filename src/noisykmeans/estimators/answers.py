@@ -11,8 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.bootstrap import Walk, bootstrap, from_histogram
+from noisykmeans.errors import Errors, varies
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.estimators.errors import Errors, as_covariances, varies
+from noisykmeans.estimators.rows import as_covariances
 from noisykmeans.mixture_posterior import MixturePosterior
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import closest

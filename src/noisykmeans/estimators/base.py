@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisykmeans.estimators.errors import Errors, Rows, as_covariances, heavy, varies, warn_of_empty
-from noisykmeans.groups import Groups, law_of_all
+from noisykmeans.errors import Errors, heavy, varies
+from noisykmeans.estimation import grouped
+from noisykmeans.estimators.rows import Features, Rows, as_covariances, warn_of_empty
+from noisykmeans.groups import Groups
 from noisykmeans.histogram import Histogram
 from noisykmeans.noise import Gaussian
-from noisykmeans.observations import Observations, bounds, standard_deviation
+from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.persistence import save
 from noisykmeans.selection import Task
@@ -121,43 +123,41 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         exact = not noise.covariance_matrix(dimension).any() and not noise.mean(dimension).any()
         return exact and self._method(dimension).automatic
 
-    def _estimate(self, rows: Rows, n_clusters: int | None, rng: np.random.RandomState) -> Estimate:
-        """Return the density, and set the attributes that tell of it.
-
-        Constant features need no grid.
-        """
-        sample, errors, labels = rows.sample, rows.errors, None
+    def _features(self, rows: Rows) -> Features:
+        """Return the features that vary, and keep the values of those that do not."""
+        sample, errors = rows.sample, rows.errors
         d = sample.X.shape[1]
         noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
-        method = self._method(d)
         if errors is not None:
             errors = errors.usable(sample.X, self.noise)
             filled = errors.filled(sample.X)
             sample = Observations(filled, sample.weights, bounds(filled))
         low, high = sample.bounds
         axes = varying_features(sample.X, low, high)
-        check_on_grid(axes, alike=errors is None)
-        method = method.restricted(noise, high > low)
+        self._constants = np.where(high > low, np.nan, low)
         noise = noise.marginal(axes.tolist()) if len(axes) < d else noise
         sample = sample.features(axes.tolist())
-        resolution = as_resolution(self.resolution, d)
-        nodes = None if resolution is None else resolution[axes]
-        if errors is None:
-            groups, law = Groups.of(method.histogram(sample, noise, nodes), noise), noise
-        else:
+        if errors is not None:
             errors = errors.restricted(axes)
             known = np.asarray(errors.observed.any(axis=1))
             sample, errors = sample.rows(known), errors.rows(known)
-            scale = standard_deviation(sample.X, sample.each_weight)
-            labels, kinds = errors.kinds(noise, sample.each_weight, scale)
-            law = law_of_all(kinds, np.bincount(labels, sample.weights), len(axes)) or noise
-            histogram = method.histogram(sample, law, nodes)
-            if len(kinds) == 1:
-                groups = Groups.of(histogram, law)
-            else:
-                grid, weights = histogram.grid, sample.each_weight
-                groups = Groups.fill(grid, sample.X, weights, labels, kinds)
-        self._constants = np.where(high > low, np.nan, low)
+        return Features(sample, errors, noise, axes)
+
+    def _estimate(
+        self, features: Features, n_clusters: int | None, rng: np.random.RandomState
+    ) -> Estimate:
+        """Return the density, and set the attributes that tell of it.
+
+        Constant features need no grid.
+        """
+        sample, errors, noise, axes = features
+        check_on_grid(axes)
+        d = len(self._constants)
+        method = self._method(d)
+        method = method.restricted(as_noise(self.noise or noise, d), np.isnan(self._constants))
+        resolution = as_resolution(self.resolution, d)
+        nodes = None if resolution is None else resolution[axes]
+        groups, law, labels = grouped(method, sample, noise, errors, nodes)
         window = as_window(self.window)
         seed = int(rng.randint(2**31 - 1))
         task = Task(groups, window, n_clusters, seed, sample.X, sample.weights, labels)

@@ -115,7 +115,7 @@ class DeconvolvedDensity(DensityMixin, GridEstimator):  # type: ignore[misc]
             if self.noise is None and (rows.errors is None or rows.errors.absent):
                 self._fit_points(rows.sample)
             else:
-                self._estimate(rows, None, np.random.RandomState(0))
+                self._estimate(self._features(rows), None, np.random.RandomState(0))
                 self.components_ = np.eye(len(self._constants))[np.isnan(self._constants)]
         return self
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from noisykmeans.bootstrap import from_points, from_problem
+from noisykmeans.errors import rows_alike
 from noisykmeans.estimators.answers import Answers
 from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
@@ -21,7 +22,6 @@ from noisykmeans.measure import distinct
 from noisykmeans.observations import closest, standard_deviation
 from noisykmeans.parameters import (
     as_centers,
-    as_noise,
     as_resolution,
     as_starts,
     as_window,
@@ -31,13 +31,14 @@ from noisykmeans.parameters import (
 )
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.reduction import Problem, reduced, unreduced
-from noisykmeans.validation import all_equal, varying_features, warn_of_equal_centers, warn_of_noise
+from noisykmeans.validation import all_equal, warn_of_equal_centers, warn_of_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
+    from noisykmeans.estimators.rows import Features
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
@@ -69,8 +70,8 @@ class NoisyKMeans(
     cells depend only on the projection on the span of the centers. Where more than three features
     vary, mixtures of Gaussian bumps are fitted to the observations in all dimensions; up to four
     clusters, the density is estimated on the span of the bumps' centers (`components_`) and
-    quantised there; the centers of more clusters are those of the likeliest mixture. This needs
-    errors of one law, of finite variance, and no coordinate may be missing.
+    quantised there; the centers of more clusters are those of the likeliest mixture. Errors of
+    each observation and missing coordinates go with any number of features.
 
     Parameters
     ----------
@@ -225,11 +226,11 @@ class NoisyKMeans(
                 self._fit_points(rows.sample)
             else:
                 rng = check_random_state(self.random_state)
-                low, high = rows.sample.bounds
-                if rows.errors is None and (high > low).sum() > MAX_DIMENSION:
-                    reduction = self._reduce(rows.sample, rng)
+                features = self._features(rows)
+                if len(features.axes) > MAX_DIMENSION:
+                    reduction = self._reduce(features, rng)
                 else:
-                    reduction = unreduced(self._estimate(rows, self.n_clusters, rng))
+                    reduction = unreduced(self._estimate(features, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
             self._set_std_errors()
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
@@ -288,26 +289,24 @@ class NoisyKMeans(
         self.components_ = self.mixture_ = None
         self._again = partial(from_points, sample)
 
-    def _reduce(self, sample: Observations, rng: np.random.RandomState) -> Reduction:
+    def _reduce(self, features: Features, rng: np.random.RandomState) -> Reduction:
         """Return the measure of the clean points, and set the attributes that tell of it."""
-        low, high = sample.bounds
-        d = len(low)
-        noise, method = as_noise(self.noise, d), self._method(d)
-        axes = varying_features(sample.X, low, high).tolist()
-        self._constants = np.where(high > low, np.nan, low)
+        sample, errors, noise, axes = features
+        d = len(self._constants)
         nodes = as_resolution(self.resolution, d)
+        scale = standard_deviation(sample.X, sample.each_weight)
         problem = Problem(
-            sample.features(axes),
-            noise.marginal(axes) if len(axes) < d else noise,
+            sample,
+            noise,
+            errors,
+            scale,
             as_window(self.window),
             self.n_clusters,
             None if nodes is None else int(nodes.max()),
             int(rng.randint(2**31 - 1)),
         )
-        # Feature by feature, as it needs copies.
-        weights = sample.each_weight
-        scale = np.concatenate([standard_deviation(sample.X[:, [v]], weights) for v in axes])
-        warn_of_noise(problem.noise, scale, sample.mass, np.array(axes))
+        warn_of_noise(noise, scale, sample.mass, axes)
+        method = self._method(d)
         reduction, task = reduced(problem, method)
         self._describe(task, reduction.estimate)
         self._again = partial(from_problem, method, problem, reduction.estimate)
@@ -369,9 +368,10 @@ class NoisyKMeans(
         if observed is None or observed.all():
             return closest(X, self.cluster_centers_)
         labels = np.full(len(X), -1, dtype=np.int32)
-        for axes in np.unique(observed[observed.any(axis=1)], axis=0):
-            rows = (observed == axes).all(axis=1)
-            labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
+        for rows in rows_alike(observed):
+            axes = observed[rows][0]
+            if axes.any():
+                labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
         return labels
 
     def transform(self, X: ArrayLike) -> Array:

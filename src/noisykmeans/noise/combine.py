@@ -193,7 +193,14 @@ class Projected(Noise):
 
     def _covariance(self, dimension: int) -> NDArray[np.float64]:
         del dimension  # known
-        return self._matrix @ self._law._covariance(self._matrix.shape[1]) @ self._matrix.T
+        S, P = np.array(self._law._covariance(self._matrix.shape[1])), self._matrix
+        heavy = np.isinf(np.diag(S))
+        S[heavy], S[:, heavy] = 0.0, 0.0
+        projected = P @ S @ P.T
+        reached = np.flatnonzero((P[:, heavy] != 0).any(axis=1))
+        projected[reached], projected[:, reached] = 0.0, 0.0
+        projected[reached, reached] = np.inf
+        return np.asarray(projected)
 
     def project(self, P: ArrayLike) -> Noise:
         """Return the law of ``P eps``, from the same original law."""

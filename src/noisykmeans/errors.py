@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 
 from noisykmeans import _kernels
+from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.groups import Kind
 from noisykmeans.noise import Gaussian, Noise, PerObservation
-from noisykmeans.observations import bounds
-from noisykmeans.partition import MOST_GROUPS, partition
-from noisykmeans.units import check_plain
+from noisykmeans.partition import most_groups, partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
-    from noisykmeans.observations import Observations
+    from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-__all__ = ["Errors", "Rows", "as_covariances", "gaussian", "heavy", "varies", "warn_of_empty"]
+__all__ = ["Errors", "gaussian", "heavy", "proper", "rows_alike", "varies"]
 
 _LARGEST = 10.0  # standard deviations of well-measured rows: larger errors leave nothing to know
 _FENCE = 5.0  # distances of the quartiles from the middle, where variances are infinite
+_BITS = 40  # axes whose patterns are whole numbers, with room for labels
 _TOLERANCE = 1e-8  # of symmetry and of eigenvalues, in the size of the matrix
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Checked training data.
-
-    Parameters
-    ----------
-    points : array of shape (m, d)
-        All rows, with NaN for what was not observed.
-    sample : Observations
-        The rows that count, and their weights; bounds are NaN where a value is missing.
-    errors : Errors or None
-        What differs in their errors; None where nothing does.
-    """
-
-    points: Array
-    sample: Observations
-    errors: Errors | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,15 +148,11 @@ class Errors:
         """
         n, d = self.observed.shape
         laws = noise.laws if isinstance(noise, PerObservation) else (noise,)
-        patterns = self.observed @ (1 << np.arange(d))
-        if self.labels is not None:
-            patterns = patterns + (self.labels << d)
         labels = np.zeros(n, dtype=np.intp)
         kinds: list[Kind] = []
-        for pattern in np.unique(patterns)[::-1]:
-            axes = tuple(v for v in range(d) if pattern >> v & 1)
-            rows = np.flatnonzero(patterns == pattern) if (patterns != pattern).any() else slice(n)
-            law = laws[pattern >> d]
+        for rows in rows_alike(self.observed, self.labels):
+            axes = tuple(np.flatnonzero(self.observed[rows][0]).tolist())
+            law = laws[0 if self.labels is None else int(self.labels[rows][0])]
             law = law.marginal(axes) if 0 < len(axes) < d else law
             if self.covariances is None or not axes:
                 labels[rows] = len(kinds)
@@ -184,12 +160,78 @@ class Errors:
                 continue
             S = self.covariances[rows]
             S = S[:, np.array(axes)[:, None], axes] if len(axes) < d else S
-            number = MOST_GROUPS[d] if most is None else most
-            number = number if len(axes) == d else number // 4
+            number = self._most(len(S), axes, most)
             own, each = partition(S, weights[rows], scale[list(axes)], number)
             labels[rows] = own + len(kinds)
             kinds.extend(Kind(law + gaussian(matrix), axes) for matrix in each)
         return labels, kinds
+
+    def _most(self, n: int, axes: tuple[int, ...], most: int | None) -> int:
+        """Return the number of groups that n rows may have, of which these axes were observed."""
+        d = self.observed.shape[1]
+        most = most_groups(d) if most is None else most
+        if d > MAX_DIMENSION:
+            return max(most * n // len(self.observed), 1)
+        return most if len(axes) == d else most // 4
+
+    def projected(self, basis: Array, scale: Array) -> Errors:
+        """Return the errors of ``basis X``.
+
+        A coordinate that was not observed counts as one with an error of ten times its standard
+        deviation: as good as nothing is known of it.
+
+        Parameters
+        ----------
+        basis : array of shape (r, d)
+            Rows of a projection.
+        scale : array of shape (d,)
+            Standard deviations of the observations.
+        """
+        n, r = len(self.observed), len(basis)
+        S = np.zeros((n, r, r))
+
+        def block(rows: slice) -> None:
+            if self.covariances is not None:
+                S[rows] = basis @ self.covariances[rows] @ basis.T
+            hidden = np.where(self.observed[rows], 0.0, (_LARGEST * scale) ** 2)
+            if hidden.any():
+                S[rows] += (hidden @ _squares(basis)).reshape(-1, r, r)
+
+        for _ in _kernels.threads.map_blocks(block, n):
+            pass
+        return Errors(S, np.ones((n, r), dtype=bool), self.labels)
+
+
+def _squares(basis: Array) -> Array:
+    """Return the products of each column's entries, of shape (d, r r)."""
+    columns = basis.T
+    return (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
+
+
+def rows_alike(observed: Mask, labels: NDArray[np.intp] | None = None) -> Iterator[Any]:
+    """Give the rows of which the same axes were observed, and that have one label.
+
+    Rows of which all were observed come first where axes are few enough to count patterns.
+
+    Parameters
+    ----------
+    observed : array of shape (n, d)
+        Which coordinates were observed.
+    labels : array of shape (n,) or None
+        More that tells rows apart.
+    """
+    d = observed.shape[1]
+    if d < _BITS:
+        patterns = observed @ (1 << np.arange(d))
+    else:
+        patterns = np.unique(observed, axis=0, return_inverse=True)[1].ravel()
+    if labels is not None:
+        patterns = patterns * (labels.max() + 1) + labels
+    if (patterns == patterns[0]).all():
+        yield slice(None)
+        return
+    order = np.argsort(-patterns, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(patterns[order])) + 1)
 
 
 def varies(noise: Noise | None) -> TypeGuard[PerObservation]:
@@ -210,80 +252,9 @@ def gaussian(covariance: Array) -> Gaussian:
     return Gaussian.from_covariance(covariance)
 
 
-def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
-    """Return the covariance of each row's errors, or raise where they are none.
-
-    Infinite variances stay; a value that X does not have needs no error.
-    """
-    if X_err is not None and X_cov is not None:
-        raise ValueError("give X_err or X_cov, not both: X_cov holds the variances of X_err")
-    if X_err is not None:
-        sizes = _deviations(X_err, X)
-        covariances = np.zeros((*X.shape, X.shape[1]))
-        with np.errstate(over="ignore"):
-            for v, size in enumerate(sizes.T):
-                covariances[:, v, v] = size**2
-        return covariances
-    return None if X_cov is None else _matrices(X_cov, X)
-
-
-def _numbers(values: Any, name: str) -> Array:
-    check_plain(values, name)
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers; got {values!r}") from error
-
-
-def _deviations(X_err: Any, X: Array) -> Array:
-    sizes = _numbers(X_err, "X_err")
-    n, d = X.shape
-    if sizes.shape == (n,):
-        sizes = np.repeat(sizes[:, None], d, axis=1)
-    if sizes.shape != (n, d):
-        raise ValueError(
-            f"X_err must have the shape ({n},) or ({n}, {d}), a standard deviation for each row "
-            f"or each value of X; got {sizes.shape}"
-        )
-    sizes = np.where(np.isnan(X), 0.0, sizes)
-    bad = ~(sizes >= 0)
-    if bad.any():
-        row, feature = np.argwhere(bad)[0].tolist()
-        raise ValueError(
-            f"X_err must hold standard deviations, 0 or more; got {sizes[row, feature]} in row "
-            f"{row}, feature {feature}: infinity stands for a value that was not observed"
-        )
-    return sizes
-
-
-def _matrices(X_cov: Any, X: Array) -> Array:
-    S = _numbers(X_cov, "X_cov")
-    n, d = X.shape
-    if S.shape != (n, d, d):
-        raise ValueError(
-            f"X_cov must have the shape ({n}, {d}, {d}), a covariance matrix for each row of X; "
-            f"got {S.shape}"
-        )
-    if _proper(S) and np.isfinite(bounds(X)).all():
-        return S
-    missing = np.isnan(X) | (S.diagonal(axis1=1, axis2=2) == np.inf)
-    if missing.any():
-        S = np.where(missing[:, :, None] | missing[:, None, :], 0.0, S)
-        rows, features = np.nonzero(missing)
-        S[rows, features, features] = np.inf
-    finite = np.isfinite(S) | (np.eye(d, dtype=bool) & missing[:, :, None])
-    if not finite.all():
-        row = int(np.argwhere(~finite)[0, 0])
-        raise ValueError(
-            f"X_cov must be finite, with infinite variances for values that were not observed; "
-            f"got {S[row].tolist()} in row {row}"
-        )
-    return S
-
-
 def _check_definite(S: Array) -> None:
     """Raise where a matrix is no covariance, and say which."""
-    if _proper(S):
+    if proper(S):
         return
     size = np.abs(S).max(axis=(1, 2))
     skew = np.abs(S - S.transpose(0, 2, 1)).max(axis=(1, 2)) > _TOLERANCE * size
@@ -299,20 +270,10 @@ def _check_definite(S: Array) -> None:
     )
 
 
-def _proper(S: Array) -> bool:
+def proper(S: Array) -> bool:
     """Return whether all matrices are finite, symmetric and positive semidefinite."""
 
     def block(rows: slice) -> int:
         return _kernels.covariances.first_improper(S[rows], _TOLERANCE)
 
     return all(row < 0 for row in _kernels.threads.map_blocks(block, len(S)))
-
-
-def warn_of_empty(n: int, stacklevel: int) -> None:
-    """Warn of rows of which nothing was observed."""
-    warnings.warn(
-        f"X has {n} row{'s' if n > 1 else ''} of which no coordinate was observed: they are "
-        f"ignored, and have the label -1",
-        UserWarning,
-        stacklevel=stacklevel + 1,
-    )
