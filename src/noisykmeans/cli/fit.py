@@ -132,7 +132,7 @@ def fit(  # noqa: PLR0913  the options of a command
     places = _Places(out, labels, report, force)
     with plain_errors(debug=debug):
         places.check()
-        from noisykmeans.cli.columns import choose, names_of  # noqa: PLC0415
+        from noisykmeans.cli.columns import check_known, choose, names_of  # noqa: PLC0415
         from noisykmeans.cli.counts import compare, parse_numbers  # noqa: PLC0415
         from noisykmeans.cli.laws import parse_law  # noqa: PLC0415
         from noisykmeans.cli.rows import Rows, name_features, opened  # noqa: PLC0415
@@ -140,8 +140,11 @@ def fit(  # noqa: PLR0913  the options of a command
         numbers = parse_numbers(clusters)
         law = None if noise is None else parse_law(noise)
         opened_table = opened(table)
+        if weights is not None:
+            check_known("--weights", [weights], opened_table.numeric)
         numeric = [name for name in opened_table.numeric if name != weights]
-        chosen = choose(numeric, names_of(columns) if columns else None, errors)
+        words = [name for name in opened_table.available if name not in opened_table.numeric]
+        chosen = choose(numeric, names_of(columns) if columns else None, errors, words)
         say(f"Columns: {', '.join(chosen.features)}", json=as_machine)
         say(f"Errors: {chosen.described()}", json=as_machine)
         rows = Rows.read(opened_table, chosen, weights, drop=drop_missing)
@@ -149,6 +152,7 @@ def fit(  # noqa: PLR0913  the options of a command
 
         if law is None and rows.X_err is None:
             rows.check_complete(chosen.features)
+        rows.check_errors(chosen)
         model = NoisyKMeans(
             numbers[0], noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
         )

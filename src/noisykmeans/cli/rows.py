@@ -82,6 +82,24 @@ class Rows:
                     f"leave them out; with errors given they are taken as they are"
                 )
 
+    def check_errors(self, columns: Columns) -> None:
+        """Raise where a value has no error, or none that can be one."""
+        if self.X_err is None:
+            return
+        for x, error, name in zip(self.X.T, self.X_err.T, columns.errors, strict=True):
+            lacking = np.flatnonzero(np.isnan(error) & ~np.isnan(x))
+            if len(lacking):
+                raise WrongUse(
+                    f"the column {name!r} has no value in {len(lacking)} rows, the first of them "
+                    f"row {lacking[0]}: give --drop-missing to leave them out"
+                )
+            negative = np.flatnonzero(error < 0)
+            if len(negative):
+                raise WrongUse(
+                    f"the column {name!r} holds {error[negative[0]]:g} in row {negative[0]}, and "
+                    f"standard errors are 0 or more"
+                )
+
     def for_all(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
         """Return values for all rows of the table, in their order."""
         if self.kept.all():
