@@ -149,6 +149,7 @@ def fit(  # noqa: PLR0913  the options of a command
         say(f"Errors: {chosen.described()}", json=as_machine)
         rows = Rows.read(opened_table, chosen, weights, drop=drop_missing)
         from noisykmeans.estimators import NoisyKMeans  # noqa: PLC0415
+        from noisykmeans.persistence import check_savable  # noqa: PLC0415
 
         if law is None and rows.X_err is None:
             rows.check_complete(chosen.features)
@@ -156,6 +157,8 @@ def fit(  # noqa: PLR0913  the options of a command
         model = NoisyKMeans(
             numbers[0], noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
         )
+        if out is not None:
+            check_savable(model)
         with told_warnings() as told:
             if len(numbers) > 1:
                 say(compare(model, rows, numbers), json=as_machine)
