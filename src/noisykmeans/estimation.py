@@ -19,7 +19,7 @@ from noisykmeans.deconvolution import (
     adequate_spacing,
     first_guess,
 )
-from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.deconvolution.band import check_bandwidth, regular
 from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
 from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import fill
@@ -101,6 +101,11 @@ class Method(ABC):
         """Whether the amount of smoothing follows from the data."""
         return True
 
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law of the errors of n observations as the method uses it."""
+        del n, n_axes
+        return noise
+
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Return the method for the features that vary, or raise where it cannot serve them.
 
@@ -160,6 +165,10 @@ class ByKernel(Method):
     def automatic(self) -> bool:
         """Whether the bandwidth follows from the data."""
         return not isinstance(self.rule, Fixed)
+
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law with a ridge where its c.f. has zeros."""
+        return regular(noise, n, n_axes)
 
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Check a given bandwidth, and keep it for the features that vary."""
@@ -247,6 +256,7 @@ def grouped(
         As for `Method.histogram`.
     """
     if errors is None:
+        noise = method.law(noise, sample.mass, sample.X.shape[1])
         return Groups.of(method.histogram(sample, noise, nodes), noise), noise, None
     weights = sample.each_weight
     labels, kinds = errors.kinds(noise, weights, standard_deviation(sample.X, weights))

@@ -9,11 +9,13 @@ from noisykmeans.deconvolution.blur import Blur
 from noisykmeans.deconvolution.em import EMDeconvolution
 from noisykmeans.deconvolution.guess import first_guess
 from noisykmeans.deconvolution.kernel import KernelDeconvolution
+from noisykmeans.deconvolution.ridge import Ridged
 
 __all__ = [
     "Blur",
     "EMDeconvolution",
     "KernelDeconvolution",
+    "Ridged",
     "adequate_spacing",
     "first_guess",
     "smallest_bandwidth",

@@ -154,7 +154,9 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         check_on_grid(axes)
         d = len(self._constants)
         method = self._method(d)
-        method = method.restricted(as_noise(self.noise or noise, d), np.isnan(self._constants))
+        told = noise if self.noise is None else as_noise(self.noise, d)
+        told = method.law(told, sample.mass, d) if self.noise is not None else told
+        method = method.restricted(told, np.isnan(self._constants))
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
         groups, law, labels = grouped(method, sample, noise, errors, nodes)
@@ -187,6 +189,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._constants = np.full(d, np.nan)
         self.n_features_in_ = d
         seed = int(rng.randint(2**31 - 1))
+        noise = method.law(noise, histogram.mass, d)
         task = Task(Groups.of(histogram, noise), as_window(self.window), n_clusters, seed)
         return self._deconvolve(method, task)
 
