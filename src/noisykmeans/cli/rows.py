@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Rows", "name_features", "opened", "write_columns"]
+__all__ = ["Rows", "opened", "write_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +73,22 @@ class Rows:
             kept,
         )
 
-    def check_complete(self, names: tuple[str, ...]) -> None:
-        """Raise where a value is missing, which needs errors or a decision."""
-        for name, gaps in zip(names, np.isnan(self.X).sum(axis=0).tolist(), strict=True):
-            if gaps:
+    def check(self, columns: Columns, *, with_errors: bool) -> None:
+        """Raise where a value is missing that errors or a decision must make up for."""
+        for name, gaps in zip(columns.features, np.isnan(self.X).sum(axis=0).tolist(), strict=True):
+            if gaps and not with_errors:
                 raise WrongUse(
                     f"the column {name!r} has no value in {gaps} rows: give --drop-missing to "
                     f"leave them out; with errors given they are taken as they are"
                 )
+        self._check_errors(columns)
 
-    def check_errors(self, columns: Columns) -> None:
+    def fit(self, model: NoisyKMeans, columns: Columns) -> None:
+        """Fit a model to the rows, and give its features their names."""
+        model.fit(self.X, sample_weight=self.weights, X_err=self.X_err)
+        model.feature_names_in_ = np.array(columns.features, dtype=object)
+
+    def _check_errors(self, columns: Columns) -> None:
         """Raise where a value has no error, or none that can be one."""
         if self.X_err is None:
             return
@@ -116,11 +122,6 @@ def opened(path: Path) -> Table:
     from noisykmeans.tables import open_table  # noqa: PLC0415  help does not need it
 
     return open_table(str(path))
-
-
-def name_features(model: NoisyKMeans, names: tuple[str, ...]) -> None:
-    """Give a model the names of its features, which the arrays that it was fitted on have not."""
-    model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def write_columns(columns: dict[str, NDArray[Any]], path: Path) -> None:
