@@ -72,3 +72,15 @@ def test_page_on_accuracy_has_its_tables():
         table = page.split(f"<!-- begin: {name} -->")[1].split(f"<!-- end: {name} -->")[0]
         assert table.count("\n| ") > 30
         assert "default (100)" in table
+
+
+def test_examples_on_the_page_on_answers_run(capsys):
+    page = (DOCS / "answers.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(code, "answers.md", "exec"), names)  # noqa: S102  the examples are to be tested
+    printed = capsys.readouterr().out
+    assert names["after"] < 0.5 * names["before"]
+    assert names["count"].recommended == 3
+    assert "3" in next(line for line in printed.splitlines() if line.endswith("<- recommended"))
+    assert (names["low"] < names["model"].cluster_centers_).all()

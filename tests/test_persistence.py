@@ -118,6 +118,19 @@ def test_errors_of_each_observation_and_constant_features_come_back(path, Z):
     same(model, through(model, path))
 
 
+def test_models_of_many_features_keep_mixture_and_standard_errors(path):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(200, 5)) + 6 * (np.arange(200) % 2)[:, None]
+    sizes = rng.uniform(0.1, 1, (200, 5))
+    model = NoisyKMeans(2, n_bootstrap=2, random_state=0).fit(wide, X_err=sizes)
+    model.save(path)
+    again = load(path)
+    np.testing.assert_array_equal(again.center_std_errors_, model.center_std_errors_)
+    for answer in ("predict_proba", "denoise", "score_samples"):
+        one, other = (getattr(m, answer)(wide, X_err=sizes) for m in (model, again))
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("deconvolution", ["em", "kernel"])
 def test_models_of_many_features_with_standard_errors_come_back(deconvolution, path):
     rng = np.random.default_rng(0)

@@ -128,7 +128,7 @@ class Answers(GridEstimator):
         Returns
         -------
         array of shape (n,)
-            ``-inf`` where the density is 0.
+            ``-inf`` where the density is not more than rounding, 1e-11 of the largest.
         """
         rows = self._check_new(X, missing=True)
         posterior, sample = self._posterior(rows, X_err, X_cov)
