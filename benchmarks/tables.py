@@ -4,7 +4,7 @@ Makes a Parquet file of normal clusters with errors, and compares the fit with w
 to scan the two columns and sum them. Each figure is taken in a process of its own, which gives the
 peak of its memory, too; what is compiled is compiled before.
 
-    python benchmarks/tables.py                       # 10^8 rows, 1.6 GB, in the folder for such
+    python benchmarks/tables.py                       # 10^8 rows, 2.1 GB, in the folder for such
     python benchmarks/tables.py --rows 1e7 --dask     # the lines of Dask, too
 """
 
