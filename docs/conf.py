@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import namespaces  # noqa: E402  beside this file
-from scraper import arguments, pictures  # noqa: E402  the same
+from scraper import InOrder, arguments, pictures  # noqa: E402  the same
 
 import noisykmeans  # noqa: E402  after the path, for isort's sake
 
@@ -46,7 +46,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": InOrder,
     "reset_argv": arguments,
     "image_scrapers": ("matplotlib", pictures),
     "download_all_examples": False,

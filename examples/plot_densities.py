@@ -17,7 +17,8 @@ X = np.where(y, 1.5, -1.5) + 0.5 * rng.standard_normal(2000)
 Z = (X + noise.Laplace(0.7).sample((2000, 1), rng)[:, 0])[:, None]
 
 # %%
-# All three have the variance 0.98. The errors were Laplace's.
+# All three have the variance 0.98. The errors were Laplace's, and under that law the observations
+# have the largest likelihood.
 
 laws = {
     "Laplace (true)": noise.Laplace(0.7),

@@ -19,10 +19,13 @@ SOURCE = Path(noisykmeans.__file__).parent
 LAYERS = [
     {"_kernels", "units"},
     {"batches", "files", "grid", "metrics", "noise", "windows"},
-    {"encoding", "tables"},
+    {"distributed", "progress", "tables"},
+    {"encoding"},
     {"persistence"},
-    {"histogram", "spectrum", "measure", "density", "observations"},
-    {"groups", "partition", "seeding"},
+    {"histogram", "spectrum", "measure", "density", "observations", "lattice"},
+    {"groups", "partition", "profile", "seeding"},
+    {"cells", "summary"},
+    {"stream"},
     {"deconvolution", "errors", "quantization", "subspace"},
     {"mixture_posterior", "posterior", "selection"},
     {"estimation"},
@@ -41,6 +44,8 @@ BEFORE = {
     ("measure", "density"),
     ("histogram", "density"),
     ("measure", "histogram"),
+    ("measure", "observations"),
+    ("histogram", "lattice"),
 }
 # Methods through which the estimators reach what stands around them, loaded when called.
 DOORS = {("report", "estimators")}

@@ -219,6 +219,28 @@ def test_gaps_without_errors_ask_for_a_decision():
 
 
 @pytest.mark.usefixtures("folder")
+def test_errors_that_are_none_are_told_by_their_column():
+    frame = STARS.copy()
+    frame.loc[[4, 9], "e_y"] = np.nan
+    frame.to_csv("lacking.csv", index=False)
+    message = refused("fit", "lacking.csv", "-k", 3)
+    assert message.startswith("the column 'e_y' has no value in 2 rows, the first of them row 4")
+    call("fit", "lacking.csv", "-k", 3, "--drop-missing")
+    frame.loc[4, "x_err"] = -1
+    frame.to_csv("negative.csv", index=False)
+    message = refused("fit", "negative.csv", "-k", 3)
+    assert message == "the column 'x_err' holds -1 in row 4, and standard errors are 0 or more"
+
+
+@pytest.mark.usefixtures("folder")
+def test_words_among_numbers_are_not_left_out_unnoticed():
+    STARS.astype({"x": object}).replace({"x": {STARS["x"][5]: "n/a!"}}).to_csv("w.csv", index=False)
+    message = refused("fit", "w.csv", "-k", 3)
+    assert message.startswith("the column 'x' holds other things than numbers, though 'x_err'")
+    call("fit", "w.csv", "-k", 3, "--columns", "y")
+
+
+@pytest.mark.usefixtures("folder")
 def test_warnings_are_told_in_a_line():
     done = call("fit", "stars.csv", "-k", 3, "--errors", "none", "--noise", "gaussian:99")
     assert "Warning: noise has the standard deviation 99 in feature 0" in done.stderr
@@ -253,6 +275,8 @@ def test_columns_of_errors(numeric, wanted, errors, described):
         (["--columns", "x,x"], "--columns: a column is named twice in x,x"),
         (["--errors", "dx"], "--errors: there is no column of numbers 'dx'"),
         (["--errors", "x_err,e_y,x_err"], "--errors must name one column for all or 2"),
+        (["--columns", "x", "--errors", "x"], "--errors: 'x' cannot be a feature and its errors"),
+        (["--weights", "w"], "--weights: there is no column of numbers 'w'"),
         (["--noise", "gauss:1"], "--noise: 'gauss:1' is no law: write NAME:NUMBER"),
         (["--noise", "gaussian"], "--noise: 'gaussian' needs numbers after a colon"),
         (["--noise", "student:4"], "--noise: 'student:4' needs numbers after a colon (degrees"),

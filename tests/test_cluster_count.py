@@ -39,13 +39,13 @@ def test_one_cluster_is_one_cluster_in_nine_of_ten_data_sets():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("k", [1, 3])
 def test_separated_clusters_are_counted(k):
     count = select_n_clusters(
-        separated(k, 300, 900), range(1, 7), noise=Gaussian(1.0), n_copies=3, random_state=0
+        separated(k, 300, 900), range(1, 6), noise=Gaussian(1.0), n_copies=2, random_state=0
     )
     assert count.recommended == k
-    assert count.candidates.tolist() == [1, 2, 3, 4, 5, 6]
+    assert count.candidates.tolist() == [1, 2, 3, 4, 5]
     assert count.stability[0] == 1
     assert count.stability[k - 1] > 0.95
     assert (count.gap_std_errors > 0).all()

@@ -5,9 +5,14 @@ import pytest
 from scipy import stats
 
 import reference
-from noisykmeans import windows
-from noisykmeans.deconvolution import KernelDeconvolution, adequate_spacing, smallest_bandwidth
-from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans import NoisyKMeans, noise, windows
+from noisykmeans.deconvolution import (
+    KernelDeconvolution,
+    Ridged,
+    adequate_spacing,
+    smallest_bandwidth,
+)
+from noisykmeans.deconvolution.band import check_bandwidth, regular
 from noisykmeans.estimation import kernel_spacing
 from noisykmeans.grid import Grid
 from noisykmeans.histogram import fill
@@ -419,3 +424,68 @@ def test_smallest_bandwidth_does_not_depend_on_the_one_that_was_asked_for(bandwi
     law, window = Gaussian(3.0), windows.Cubic()
     found = smallest_bandwidth(law, window, bandwidth, 0, 1)
     assert found == pytest.approx(smallest_bandwidth(law, window, 0.1, 0, 1), rel=0.01)
+
+
+# -- laws whose c.f. has zeros -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "law", [noise.Uniform(2.0), noise.Uniform((1.0, 2.0)) + noise.Laplace(0.1)]
+)
+def test_ridge_is_the_formula_of_hall_and_meister(law):
+    d = law.dimension or 1
+    t = np.random.default_rng(0).uniform(-6, 6, (500, d))
+    phi = law.characteristic_function(t)
+    ridged = Ridged(law, 0.1)
+    inverse = np.conj(phi) / np.maximum(np.abs(phi), 0.1) ** 2
+    np.testing.assert_allclose(1 / ridged.characteristic_function(t), inverse, rtol=1e-6)
+    np.testing.assert_array_equal(ridged.covariance, law.covariance)
+    np.testing.assert_array_equal(ridged.mean(d), law.mean(d))
+    np.testing.assert_array_equal(ridged.sample((5, d), 0), law.sample((5, d), 0))
+    assert (ridged + ridged).law == law + law
+
+
+@pytest.mark.parametrize(
+    ("law", "zeros"),
+    [
+        (noise.Uniform(2.0), True),
+        (noise.Uniform(2.0) + noise.Gaussian(0.2), True),
+        (noise.Uniform(0.2) + noise.Gaussian(2.0), False),
+        (noise.Gaussian(2.0), False),
+        (noise.Laplace(2.0), False),
+        (noise.Gaussian(0.0), False),
+    ],
+)
+def test_ridge_is_for_laws_that_come_back_after_a_zero(law, zeros):
+    assert isinstance(regular(law, 1000, 1), Ridged) == zeros
+    # In a small sample nothing can be told from 0.
+    assert regular(law, 4, 1) is law
+
+
+def test_estimate_with_a_ridge_is_the_formula():
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=200) + rng.uniform(-3, 3, 200)
+    law, grid = Ridged(noise.Uniform(3.0), 0.07), Grid((-8.0,), (0.0625,), (257,))
+    plan = KernelDeconvolution(grid, law, windows.Cubic())
+    got = plan.density(transform(fill(grid, Z[:, None])), (0.4,)).values
+    t = np.linspace(-2.5, 2.5, 20_001)
+    phi = np.sinc(3 * t / np.pi)
+    weight = (1 - (0.4 * t) ** 2) ** 3 * phi / np.maximum(np.abs(phi), 0.07) ** 2
+    waves = np.exp(1j * np.outer(t, Z)).mean(axis=1) * weight
+    x = grid.nodes[0][::16]
+    expected = (np.exp(-1j * np.outer(x, t)) @ waves).real * (t[1] - t[0]) / (2 * np.pi)
+    np.testing.assert_allclose(got[::16], expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("by_histogram", [False, True])
+def test_uniform_errors_take_a_small_bandwidth(by_histogram):
+    rng = np.random.default_rng(0)
+    X = np.array([[0, 0], [9, 0]])[rng.integers(2, size=400)] + rng.normal(size=(400, 2))
+    Z = X + rng.uniform(-5, 5, (400, 2)) * (0, 1)
+    model = NoisyKMeans(2, noise=noise.Uniform((0, 5.0)), bandwidth=(0.5, 1.0), random_state=0)
+    if by_histogram:
+        model.fit_histogram(fill(Grid.covering(Z, 0.1), Z))
+    else:
+        model.fit(Z)
+    assert np.sort(model.cluster_centers_[:, 0]) == pytest.approx([0, 9], abs=0.3)
+    assert np.abs(model.cluster_centers_[:, 1]).max() < 1

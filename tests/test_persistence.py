@@ -4,6 +4,7 @@ import json
 import pickle
 import stat
 import zipfile
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -65,19 +66,22 @@ def test_laws_come_back_equal(law, path):
 
 
 def same(a, b):
-    """Whether two models have the same attributes, to the last bit."""
+    """Two models have the same attributes, to the last bit."""
     assert vars(a).keys() == vars(b).keys()
     for name, value in vars(a).items():
-        other = getattr(b, name)
-        assert type(other) is type(value), name
-        if hasattr(value, "values") and hasattr(value, "grid"):
-            assert value.grid == other.grid
-            np.testing.assert_array_equal(value.values, other.values)
-        elif isinstance(value, np.ndarray):
-            assert value.dtype == other.dtype
-            np.testing.assert_array_equal(value, other)
-        elif not hasattr(value, "candidates"):
-            assert value == other
+        alike(value, getattr(b, name), name)
+
+
+def alike(value, other, name):
+    assert type(other) is type(value), name
+    if isinstance(value, np.ndarray):
+        assert value.dtype == other.dtype
+        np.testing.assert_array_equal(value, other)
+    elif is_dataclass(value):
+        for field in fields(value):
+            alike(getattr(value, field.name), getattr(other, field.name), f"{name}.{field.name}")
+    else:
+        assert value == other, name
 
 
 @pytest.mark.parametrize(
@@ -112,6 +116,31 @@ def test_errors_of_each_observation_and_constant_features_come_back(path, Z):
     sizes = np.column_stack([np.full((len(Z), 2), 0.5), np.zeros(len(Z))])
     model = NoisyKMeans(2, random_state=0).fit(X, X_err=sizes)
     same(model, through(model, path))
+
+
+def test_models_of_many_features_keep_mixture_and_standard_errors(path):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(200, 5)) + 6 * (np.arange(200) % 2)[:, None]
+    sizes = rng.uniform(0.1, 1, (200, 5))
+    model = NoisyKMeans(2, n_bootstrap=2, random_state=0).fit(wide, X_err=sizes)
+    model.save(path)
+    again = load(path)
+    np.testing.assert_array_equal(again.center_std_errors_, model.center_std_errors_)
+    for answer in ("predict_proba", "denoise", "score_samples"):
+        one, other = (getattr(m, answer)(wide, X_err=sizes) for m in (model, again))
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("deconvolution", ["em", "kernel"])
+def test_models_of_many_features_with_standard_errors_come_back(deconvolution, path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) + 4 * rng.integers(0, 2, (300, 1))
+    model = NoisyKMeans(
+        2, noise=noise.Uniform(0.5), deconvolution=deconvolution, n_bootstrap=3, random_state=0
+    ).fit(X)
+    loaded = through(model, path)
+    same(model, loaded)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_models_that_are_not_fitted_can_be_saved(path):

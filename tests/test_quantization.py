@@ -182,7 +182,9 @@ def test_best_of_several_starts_is_kept():
     each = [lloyd(density, start).distortion for start in many]
     assert max(each) > 1.01 * min(each)
     best = lloyd_from_best(density, iter(many))
-    assert best.distortion == min(each)
+    # Of those that are as good as the best, it is the first.
+    (first, *_) = [value for value in each if value <= (1 + 1e-7) * min(each)]
+    assert best.distortion == first
 
 
 def test_quantiser_of_a_uniform_line_is_its_parts():

@@ -389,6 +389,24 @@ def test_axes_can_be_chosen(browser, tmp_path):
     assert browser.messages == []
 
 
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
+def test_density_is_read_where_the_cross_is(page, model, axes):
+    page.run("document.querySelector('[data-layer=observations]').click()")
+    page.run(f"""for (const [name, value] of [["x", {axes[0]}], ["y", {axes[1]}]]) {{
+        const menu = document.getElementById("axis-" + name);
+        menu.value = value; menu.dispatchEvent(new Event("change"));
+    }}
+    document.querySelector("#partition canvas").focus();""")
+    for key in ["ArrowRight", "ArrowUp", "ArrowUp"]:
+        page.press(key)
+    told = page.run("document.querySelector('#partition [aria-live]').textContent")
+    found = dict(line.split(" = ") for line in told.splitlines() if " = " in line)
+    assert list(found)[:2] == [["height", "width"][axis] for axis in axes]
+    place = [float(found[name].replace("\N{MINUS SIGN}", "-")) for name in ("height", "width")]
+    assert float(found["density"]) == pytest.approx(model.density_([place])[0], rel=0.02)
+    assert page.messages == []
+
+
 def test_one_feature_without_observations_is_drawn(browser, tmp_path):
     model = NoisyKMeans(2, noise=noise.Gaussian(0.5), random_state=0).fit(Z[:, :1])
     path = tmp_path / "page.html"

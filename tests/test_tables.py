@@ -124,8 +124,11 @@ def test_single_precision_stays_single():
 
 
 def test_only_the_columns_that_are_needed_are_read(folder):
-    parts = list(open_table(folder / "a.parquet", ["x"]).parts())
+    table = open_table(folder / "a.parquet", ["x"])
+    parts = [table._table_of(part) for part in table.parts()]
+    assert [part.num_rows for part in parts] == [300, 300, 300, 100]
     assert all(part.schema.names == ["x"] for part in parts)
+    assert all(part.schema.names == ["x"] for part in open_table(folder / "a.csv", ["x"]).parts())
 
 
 def test_rows_with_missing_values_are_nan_or_dropped_and_counted():
@@ -214,9 +217,10 @@ def test_repr_of_a_table_tells_its_columns(whole):
     assert isinstance(table, Table)
 
 
-def test_batches_are_mapped_in_their_order():
+def test_sums_over_batches_are_taken_in_their_order():
     source = Iterated([np.full((2, 1), float(i)) for i in range(50)])
-    assert list(source.map(lambda batch: batch.X[0, 0])) == list(range(50))
+    assert source.reduce(lambda run: [batch.X[0, 0] for batch in run]) == list(range(50))
+    assert Iterated([]).reduce(list) is None
 
 
 def test_a_generator_is_known_to_be_read_once():

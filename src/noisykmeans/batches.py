@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Batch", "Iterated", "Source"]
+__all__ = ["Batch", "Complete", "Iterated", "Source"]
+
+RUN = 8  # parts whose sums are kept together
 
 T = TypeVar("T")
 
@@ -76,6 +80,23 @@ class Batch:
         """The number of rows."""
         return len(self.X)
 
+    def complete(self) -> Batch:
+        """Return the rows without a missing value, and count the others."""
+        kept = np.isfinite(self.X).all(axis=1)
+        for other in (self.sample_weight, self.X_err, self.X_cov):
+            if other is not None:
+                kept &= ~np.isnan(np.asarray(other).reshape(len(kept), -1)).any(axis=1)
+        lost = int(np.count_nonzero(~kept))
+        if not lost:
+            return self
+        return self.rows(kept, lost)
+
+    def rows(self, kept: Any, dropped: int = 0) -> Batch:
+        """Return some of the rows, and count as many more as dropped."""
+        parts = (self.X, self.sample_weight, self.X_err, self.X_cov)
+        X, weights, sizes, matrices = (None if p is None else np.asarray(p)[kept] for p in parts)
+        return Batch(X, weights, sizes, matrices, self.dropped + dropped)
+
 
 class Source(ABC):
     """Rows in parts, which can be read as often as is needed."""
@@ -95,6 +116,21 @@ class Source(ABC):
         """The names of the features, where they have any."""
         return None
 
+    @property
+    def once(self) -> bool:
+        """Whether the parts can be read only once."""
+        return False
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return False
+
+    @property
+    def run(self) -> int:
+        """The number of parts whose sums are kept together."""
+        return RUN
+
     @abstractmethod
     def parts(self) -> Iterator[Any]:
         """Give the parts in their order: cheap, for one thread."""
@@ -103,24 +139,96 @@ class Source(ABC):
     def read(self, part: Any) -> Batch:
         """Return the rows of a part: the work, in several threads."""
 
+    def pieces(self, part: Any) -> Iterator[Batch]:
+        """Give the rows of a part, a few at a time where that is faster."""
+        yield self.read(part)
+
     def __iter__(self) -> Iterator[Batch]:
         """Give the batches in their order."""
         return map(self.read, self.parts())
 
-    def map(self, function: Callable[[Batch], T]) -> Iterator[T]:
-        """Apply a function to every batch, and give the results in the order of the batches.
+    def reduce(self, function: Callable[[Iterator[Batch]], T | None]) -> T | None:
+        """Apply a function to runs of batches, and add the results; None where there are none.
 
-        In as many threads as there are cores, with a few batches in memory at a time.
+        In as many threads as there are cores, with a few runs in memory at a time; the results
+        are added in their order, so that a sum does not depend on the number of threads.
+
+        Parameters
+        ----------
+        function : callable
+            Takes an iterator of batches, and returns a value that adds.
         """
-        n_threads = joblib.cpu_count()
-        pending: deque[Future[T]] = deque()
-        with ThreadPoolExecutor(n_threads) as pool:
-            for part in self.parts():
-                pending.append(pool.submit(lambda part: function(self.read(part)), part))
-                if len(pending) > n_threads:
-                    yield pending.popleft().result()
-            while pending:
+        total: Any = None
+
+        def of_run(run: list[Any]) -> T | None:
+            return function(chain.from_iterable(map(self.pieces, run)))
+
+        for result in _in_threads(of_run, self._runs()):
+            if result is not None:
+                total = result if total is None else total + result
+        return total
+
+    def _runs(self) -> Iterator[list[Any]]:
+        parts = self.parts()
+        while run := list(islice(parts, self.run)):
+            yield run
+
+
+def _in_threads(function: Callable[[Any], T], items: Iterator[Any]) -> Iterator[T]:
+    """Apply a function to items, and give the results in their order, a few items at a time."""
+    n_threads = joblib.cpu_count()
+    pending: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) > n_threads:
                 yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+class Complete(Source):
+    """A source without the rows that have a missing value: they are counted.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the features, where they have any."""
+        return self._source.names
+
+    @property
+    def once(self) -> bool:
+        """Whether the source can be read only once."""
+        return self._source.once
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return self._source.has_errors
+
+    def parts(self) -> Iterator[Any]:
+        """Give the parts of the source."""
+        return self._source.parts()
+
+    def read(self, part: Any) -> Batch:
+        """Return the complete rows of a part."""
+        return self._source.read(part).complete()
+
+    def reduce(self, function: Callable[[Iterator[Batch]], T | None]) -> T | None:
+        """Apply a function to runs of complete rows, where the source does it."""
+        return self._source.reduce(partial(_of_complete, function))
+
+
+def _of_complete(function: Callable[[Iterator[Batch]], T], batches: Iterator[Batch]) -> T:
+    return function(batch.complete() for batch in batches)
 
 
 class Iterated(Source):
@@ -148,6 +256,14 @@ class Iterated(Source):
         """Whether the batches can be read only once."""
         batches = self._batches
         return not callable(batches) and iter(batches) is batches
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the first batch has errors of its rows, where it can be looked at."""
+        if self.once:
+            return False
+        first = next(iter(self), None)
+        return first is not None and (first.X_err is not None or first.X_cov is not None)
 
     def parts(self) -> Iterator[Any]:
         """Give what the iterable does."""

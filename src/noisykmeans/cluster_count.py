@@ -57,8 +57,8 @@ class ClusterCount:
         How far centers from noisier copies of the observations give the same clusters: the mean
         adjusted Rand index, 1 for the same ones and 0 for chance. One cluster is stable.
     recommended : int
-        The number of the largest gap among those with a stability of at least `STABLE`; of the
-        largest gap among all, if none is.
+        Among those with a stability of at least `STABLE` (or all, if none has) the smallest one
+        whose gap lies below the largest by at most the standard error of the difference.
 
     Examples
     --------
@@ -103,7 +103,8 @@ def select_n_clusters(  # noqa: PLR0913  those of a fit, and two numbers
     first ones. Clusters that are there are found again. (Without errors, rows are repeated at
     random.) Gap (Tibshirani, Walther and Hastie 2001): by how much the distortion falls short of
     that of clean points without clusters, which have the same errors and the same analysis. The
-    recommended number is that of the largest gap among the stable ones.
+    recommended number is the smallest stable one whose gap lies below the largest by at most the
+    standard error of the difference.
 
     Parameters
     ----------
@@ -157,13 +158,16 @@ def select_n_clusters(  # noqa: PLR0913  those of a fit, and two numbers
         axis=0,
     )
     return ClusterCount(
-        numbers, distortion, gap, errors, stability, _recommended(numbers, gap, stability)
+        numbers, distortion, gap, errors, stability, _recommended(numbers, gap, errors, stability)
     )
 
 
-def _recommended(numbers: NDArray[np.intp], gap: Array, stability: Array) -> int:
+def _recommended(numbers: NDArray[np.intp], gap: Array, errors: Array, stability: Array) -> int:
+    """Return the smallest stable number whose gap is not clearly below the largest one."""
     stable = stability >= STABLE
-    return int(numbers[np.where(stable, gap, -np.inf).argmax() if stable.any() else gap.argmax()])
+    judged = np.where(stable, gap, -np.inf) if stable.any() else gap
+    best = judged.argmax()
+    return int(numbers[(judged >= judged[best] - np.hypot(errors, errors[best])).argmax()])
 
 
 def _checked(candidates: Iterable[int], n: int) -> NDArray[np.intp]:

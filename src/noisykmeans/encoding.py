@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from noisykmeans.distributed import is_collection
 from noisykmeans.noise import Noise
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = ["UnsavableError", "decode", "encode"]
 
 # By the namespace that a name is public in: what a file may ask for.
 CLASSES = {
+    "deconvolution": ("Bumps",),
     "density": ("Density",),
     "estimators": ("DeconvolvedDensity", "NoisyKMeans"),
     "grid": ("Grid",),
@@ -43,6 +45,7 @@ CLASSES = {
         "Sum",
         "Uniform",
     ),
+    "profile": ("Counts", "Profile"),
     "selection": (
         "CrossValidation",
         "Fixed",
@@ -54,6 +57,7 @@ CLASSES = {
         "Selection",
         "StepRate",
     ),
+    "stream": ("Stream",),
     "subspace": ("Subspace",),
     "windows": ("Cubic", "FlatTop", "Gaussian", "Sinc"),
 }
@@ -161,7 +165,7 @@ def _object(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"class": tag, "values": _each(parts, place, arrays)}
     if known:
         parts = value.get_params(deep=False)
-        state = {n: v for n, v in vars(value).items() if n not in parts and not _is_lazy(v)}
+        state = {n: v for n, v in vars(value).items() if n not in parts and not is_collection(v)}
         fitted = _each(state, place, arrays)
         return {"class": tag, "values": _each(parts, place, arrays), "fitted": fitted}
     place = place or "it"
@@ -239,8 +243,3 @@ def _made(tag: str, parts: dict[str, Any], array: Callable[[str], NDArray[Any]])
 
 def _class(space: str, name: str) -> Any:
     return getattr(import_module(f"noisykmeans.{space}"), name)
-
-
-def _is_lazy(value: Any) -> bool:
-    """Return whether a value is a collection of Dask: a recipe, and no numbers."""
-    return type(value).__module__.partition(".")[0] in {"dask", "dask_expr"}

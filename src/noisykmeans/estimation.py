@@ -9,7 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from noisykmeans.deconvolution import (
     adequate_spacing,
     first_guess,
 )
-from noisykmeans.deconvolution.band import check_bandwidth
+from noisykmeans.deconvolution.band import check_bandwidth, regular
 from noisykmeans.grid import MARGIN, MAX_DIMENSION, Grid
 from noisykmeans.groups import Groups, law_of_all
 from noisykmeans.histogram import fill
@@ -39,7 +39,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["ByKernel", "ByLikelihood", "Estimate", "Method", "grouped", "kernel_spacing"]
+__all__ = [
+    "ByKernel",
+    "ByLikelihood",
+    "Estimate",
+    "Method",
+    "Sized",
+    "grid_over",
+    "grouped",
+    "kernel_spacing",
+    "warn_of_far_ones",
+]
 
 SMALLEST_RESOLUTION = 8
 _LOOKED_AT = 100_000  # observations, for quartiles
@@ -74,10 +84,25 @@ class Estimate:
     steps: Selection | None = None
 
 
+class Sized(Protocol):
+    """What a method needs to know of a sample before it is binned."""
+
+    @property
+    def bounds(self) -> Array:
+        """The smallest and the largest value of each feature, of shape (2, d)."""
+
+    @property
+    def mass(self) -> float:
+        """The number of observations, or the sum of their weights."""
+
+    @property
+    def scale(self) -> Array:
+        """Their standard deviation along each axis."""
+
+
 class Method(ABC):
     """A way from the histogram of the observations to the density of the clean points."""
 
-    @abstractmethod
     def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
         """Bin observations on a grid that is fine enough.
 
@@ -91,6 +116,21 @@ class Method(ABC):
             How many nodes are wanted at least along the data and their margins; None leaves it
             to the method.
         """
+        grid = grid_over(sample.bounds, noise, self.spacing(sample, noise, nodes))
+        return self.settled(fill(grid, sample.X, sample.weights), sample.bounds, nodes)
+
+    @abstractmethod
+    def spacing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
+        """Return the upper limit of the distance of nodes at which a sample is binned."""
+
+    @abstractmethod
+    def growing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
+        """Return the `spacing` for a stream of which no more has come; it grows with its width."""
+
+    def settled(self, histogram: Histogram, box: Array, nodes: Array | None) -> Histogram:
+        """Return the histogram on as many of its nodes as the estimate needs."""
+        del box, nodes
+        return histogram
 
     @abstractmethod
     def estimate(self, task: Task) -> Estimate:
@@ -100,6 +140,11 @@ class Method(ABC):
     def automatic(self) -> bool:
         """Whether the amount of smoothing follows from the data."""
         return True
+
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law of the errors of n observations as the method uses it."""
+        del n, n_axes
+        return noise
 
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Return the method for the features that vary, or raise where it cannot serve them.
@@ -130,15 +175,23 @@ class ByKernel(Method):
     rule: Rule
     window: Window
 
-    def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
+    def spacing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
         """Keep the error of binning below a thousandth, for the smallest bandwidth in question."""
         if isinstance(self.rule, Fixed):  # which needs no pass over the data
             finest = np.array(self.rule.values)
         else:
-            scale = standard_deviation(sample.X, sample.each_weight)
-            finest = self.rule.finest(sample.mass, scale, noise, self.window)
-        spacing = kernel_spacing(nodes, _width(sample), noise, self.window, finest)
-        return _binned(sample, noise, spacing)
+            finest = self.rule.finest(sample.mass, sample.scale, noise, self.window)
+        return kernel_spacing(nodes, _width(sample.bounds), noise, self.window, finest)
+
+    def growing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
+        """Resolve what maximum likelihood would, or the given bandwidth."""
+        width = _width(sample.bounds)
+        if nodes is not None:
+            return _extent(width) / nodes
+        fine = width / NODES[len(width)][2]
+        if not isinstance(self.rule, Fixed):
+            return fine
+        return np.minimum(adequate_spacing(noise, self.window, self.rule.values), fine)
 
     def estimate(self, task: Task) -> Estimate:
         """Deconvolve with the bandwidth that the rule chooses."""
@@ -160,6 +213,10 @@ class ByKernel(Method):
     def automatic(self) -> bool:
         """Whether the bandwidth follows from the data."""
         return not isinstance(self.rule, Fixed)
+
+    def law(self, noise: Noise, n: float, n_axes: int) -> Noise:
+        """Return the law with a ridge where its c.f. has zeros."""
+        return regular(noise, n, n_axes)
 
     def restricted(self, noise: Noise, varies: NDArray[np.bool_]) -> Method:
         """Check a given bandwidth, and keep it for the features that vary."""
@@ -194,22 +251,41 @@ class ByLikelihood(Method):
     rule: StepRule
 
     def histogram(self, sample: Observations, noise: Noise, nodes: Array | None) -> Histogram:
+        """Bin observations on a grid that resolves the clusters."""
+        histogram = super().histogram(sample, noise, nodes)
+        if nodes is None:
+            some = sample.X[:: max(len(sample.X) // _LOOKED_AT, 1)]
+            low, high = np.quantile(some, [0.25, 0.75], axis=0)
+            warn_of_far_ones(low, high, histogram)
+        return histogram
+
+    def spacing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
+        """Take the finest nodes in question: `settled` makes them fewer."""
+        width = _width(sample.bounds)
+        if nodes is None:
+            return width / NODES[len(width)][2]
+        del noise
+        _check_nodes(nodes, np.zeros_like(nodes), "a histogram")
+        return _extent(width) / nodes
+
+    def growing(self, sample: Sized, noise: Noise, nodes: Array | None) -> Array:
+        """Take the finest nodes in question, as ever."""
+        return self.spacing(sample, noise, nodes)
+
+    def settled(self, histogram: Histogram, box: Array, nodes: Array | None) -> Histogram:
         """Resolve the clusters, which are wider than a tenth of the data, more or less.
 
         The spacing follows from the observations' deviation, and that from the histogram at the
         finest nodes in question, which is then coarsened: one pass over the data.
         """
-        width = _width(sample)
         if nodes is not None:
-            _check_nodes(nodes, np.zeros_like(nodes), "a histogram")
-            return _binned(sample, noise, _extent(width) / nodes)
+            return histogram
+        width = _width(box)
         over_range, over_deviation, most = NODES[len(width)]
-        histogram = _binned(sample, noise, width / most)
         fine = np.minimum(_extent(width) / over_range, histogram.deviation / over_deviation)
         wanted = np.maximum(fine, width / most)
         while (coarse := np.flatnonzero(2 * np.array(histogram.grid.spacing) <= wanted)).size:
             histogram = histogram.coarser(coarse.tolist())
-        _warn_of_far_ones(sample, histogram)
         return histogram
 
     def estimate(self, task: Task) -> Estimate:
@@ -247,6 +323,7 @@ def grouped(
         As for `Method.histogram`.
     """
     if errors is None:
+        noise = method.law(noise, sample.mass, sample.X.shape[1])
         return Groups.of(method.histogram(sample, noise, nodes), noise), noise, None
     weights = sample.each_weight
     labels, kinds = errors.kinds(noise, weights, standard_deviation(sample.X, weights))
@@ -275,17 +352,32 @@ def kernel_spacing(
     return _extent(width) / nodes
 
 
-def _binned(sample: Observations, noise: Noise, spacing: Array) -> Histogram:
-    """Bin observations on a grid that covers them, and the clean points, too."""
+def grid_over(box: Array, noise: Noise, spacing: Array) -> Grid:
+    """Return the grid that covers observations within a box, and their clean points, too.
+
+    Parameters
+    ----------
+    box : array of shape (2, d)
+        Bounds of the observations.
+    noise : Noise
+        The law of their errors.
+    spacing : array of shape (d,)
+        Upper limits of the distance of nodes.
+    """
     # Errors that are not centred have moved the observations away from the clean points.
-    box = np.concatenate([sample.bounds, sample.bounds - noise.mean(len(spacing))])
-    return fill(Grid.covering(box, spacing), sample.X, sample.weights)
+    return Grid.covering(np.concatenate([box, box - noise.mean(len(spacing))]), spacing)
 
 
-def _warn_of_far_ones(sample: Observations, histogram: Histogram) -> None:
-    """Warn where a few observations stretch the grid so that it does not resolve the others."""
-    some = sample.X[:: max(len(sample.X) // _LOOKED_AT, 1)]
-    low, high = np.quantile(some, [0.25, 0.75], axis=0)
+def warn_of_far_ones(low: Array, high: Array, histogram: Histogram) -> None:
+    """Warn where a few observations stretch the grid so that it does not resolve the others.
+
+    Parameters
+    ----------
+    low, high : array of shape (d,)
+        Their quartiles.
+    histogram : Histogram
+        As it is going to be used.
+    """
     spacing = np.array(histogram.grid.spacing)
     for axis in np.flatnonzero((high > low) & (spacing > (high - low) / 2)):
         warnings.warn(
@@ -297,10 +389,9 @@ def _warn_of_far_ones(sample: Observations, histogram: Histogram) -> None:
         )
 
 
-def _width(sample: Observations) -> Array:
+def _width(box: Array) -> Array:
     """Return the range of the data along each axis."""
-    low, high = sample.bounds
-    return np.asarray(high - low)
+    return np.asarray(box[1] - box[0])
 
 
 def _extent(width: Array) -> Array:

@@ -20,6 +20,7 @@ __all__ = [
     "is_numeric",
     "is_text",
     "listed",
+    "scan_options",
 ]
 
 FORMATS = {
@@ -173,6 +174,15 @@ def is_text(dataset: Any) -> bool:
     from pyarrow import dataset as ds  # noqa: PLC0415  an extra
 
     return isinstance(getattr(dataset, "format", None), ds.CsvFileFormat)
+
+
+def scan_options(dataset: Any) -> Any:
+    """Return how files are to be read: by default pyarrow holds all columns of a Parquet file."""
+    from pyarrow import dataset as ds  # noqa: PLC0415  an extra
+
+    if isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat):
+        return ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+    return None
 
 
 def listed(names: Sequence[str]) -> str:

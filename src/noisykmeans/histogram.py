@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Histogram", "fill"]
+__all__ = ["Histogram", "add_rows", "fill"]
 
 _PARTS = 16  # at most, of a sample: more than there are threads, mostly
 
@@ -76,6 +76,12 @@ class Histogram:
         return float(self.values.sum())
 
     @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean along each axis."""
+        axes = zip(self._shares, self.grid.nodes, strict=True)
+        return np.array([share @ x for share, x in axes])
+
+    @property
     def scale(self) -> NDArray[np.float64]:
         """The standard deviation of the sample along each axis, about.
 
@@ -93,6 +99,17 @@ class Histogram:
         """The mean absolute deviation of the sample from its mean along each axis, about."""
         axes = zip(self._shares, self.grid.nodes, strict=True)
         return np.array([share @ np.abs(x - share @ x) for share, x in axes])
+
+    @property
+    def quartiles(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The nodes at which a quarter and three quarters of the mass are reached.
+
+        They are one spacing apart at least, as points between two nodes may lie at both.
+        """
+        axes = zip(self._shares, self.grid.nodes, strict=True)
+        pairs = [x[np.searchsorted(np.cumsum(share), (0.25, 0.75))] for share, x in axes]
+        low, high = np.transpose(pairs)
+        return low, np.maximum(high, low + self.grid.spacing)
 
     @cached_property
     def _shares(self) -> list[NDArray[np.float64]]:
@@ -177,14 +194,10 @@ def fill(grid: Grid, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Hi
     if sample_weight is not None and weights.shape != (len(X),):
         raise ValueError(f"sample_weight must have the shape ({len(X)},); got {weights.shape}")
     weights = np.broadcast_to(weights, len(X))
-    lower, per_spacing = np.array(grid.lower), 1 / np.array(grid.spacing)
-    kernel = (_kernels.binning.bin_1d, _kernels.binning.bin_2d, _kernels.binning.bin_3d)[
-        grid.dimension - 1
-    ]
 
     def block(rows: slice) -> tuple[NDArray[np.float64], float]:
         values = np.zeros(grid.shape)
-        return values, kernel(X[rows], weights[rows], lower, per_spacing, values)
+        return values, add_rows(values, grid, X[rows], weights[rows])
 
     # Few parts, and none with more nodes than rows: each has a histogram of its own.
     smallest = max(-(-len(X) // _PARTS), math.prod(grid.shape))
@@ -194,3 +207,26 @@ def fill(grid: Grid, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Hi
         total += values
         outside += beyond
     return Histogram(grid, total, outside, len(X))
+
+
+def add_rows(
+    values: NDArray[np.float64], grid: Grid, X: NDArray[Any], weights: NDArray[Any] | None
+) -> float:
+    """Add rows to the mass at the nodes, in place; return the mass of those beyond the grid.
+
+    Parameters
+    ----------
+    values : array of the grid's shape
+        The mass at each node, which grows.
+    grid : Grid
+        The nodes.
+    X : array of shape (n, d)
+        Observations, single or double.
+    weights : array of shape (n,) or None
+        Their weights, 1 each if None.
+    """
+    weights = np.broadcast_to(np.ones(1) if weights is None else weights, len(X))
+    kernel = (_kernels.binning.bin_1d, _kernels.binning.bin_2d, _kernels.binning.bin_3d)[
+        grid.dimension - 1
+    ]
+    return float(kernel(X, weights, np.array(grid.lower), 1 / np.array(grid.spacing), values))

@@ -56,6 +56,11 @@ class Observations:
         """The weights as an array."""
         return np.ones(len(self.X)) if self.weights is None else self.weights
 
+    @property
+    def scale(self) -> Array:
+        """The standard deviation along each axis."""
+        return standard_deviation(self.X, self.each_weight)
+
     def features(self, axes: Sequence[int]) -> Observations:
         """Return the observations with the given features only."""
         if len(axes) == self.X.shape[1]:

@@ -21,13 +21,24 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MOST_GROUPS", "log_covariances", "most_groups", "partition"]
+__all__ = [
+    "CELL",
+    "MOST_CELLS",
+    "MOST_GROUPS",
+    "WIDER",
+    "different",
+    "keys_of",
+    "log_covariances",
+    "most_groups",
+    "partition",
+]
 
 MOST_GROUPS = {1: 24, 2: 24, 3: 16}  # by the number of axes
 _MOST_NUMBERS = 2**15  # in the covariances of groups where no grid is needed for each
 _MOST_ROWS = 2**13  # from which groups are found where axes are many
-_CELL = 0.2  # width of a cell of the lattice, in logarithms of variances
-_MOST_CELLS = 2000
+CELL = 0.2  # width of a cell of the lattice, in logarithms of variances
+MOST_CELLS = 2000
+WIDER = 1.5  # cells, where there are too many
 _FLOOR = 0.05  # standard deviation of errors, in those of the data, below which none matters
 
 
@@ -60,7 +71,7 @@ def partition(
     >>> labels.tolist(), each.ravel().tolist()
     ([0, 1, 0], [1.0, 4.0])
     """
-    labels, first = _different(covariances, most)
+    labels, first = different(covariances, most)
     if len(first) <= most:
         return labels, covariances[first]
     find = _on_lattice if len(scale) <= MAX_DIMENSION else _by_shape
@@ -88,10 +99,10 @@ def most_groups(dimension: int) -> int:
 def _on_lattice(covariances: Array, weights: Array, scale: Array, most: int) -> NDArray[np.intp]:
     """Round logarithms to a lattice, and join its cells."""
     logs = log_covariances(covariances, scale)
-    cell = _CELL
+    cell = CELL
     labels, n_cells = _cells(logs, cell)
-    while n_cells > _MOST_CELLS:
-        cell *= 1.5
+    while n_cells > MOST_CELLS:
+        cell *= WIDER
         labels, n_cells = _cells(logs, cell)
     if n_cells <= most:
         return labels
@@ -152,20 +163,20 @@ def log_covariances(covariances: Array, scale: Array) -> Array:
     return logs
 
 
-def _different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def different(covariances: Array, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the number of each covariance among the different ones, and where these are first.
 
     Matrices are told apart by one product of their entries with numbers drawn once. Many
     different ones are seen in a few rows, and not sorted.
     """
-    few = np.unique(_keys(covariances[:1000]))
+    few = np.unique(keys_of(covariances[:1000]))
     if len(few) > most:
         return np.arange(len(covariances)), np.arange(len(covariances))
-    _, first, labels = np.unique(_keys(covariances), return_index=True, return_inverse=True)
+    _, first, labels = np.unique(keys_of(covariances), return_index=True, return_inverse=True)
     return labels.ravel(), first
 
 
-def _keys(covariances: Array) -> Array:
+def keys_of(covariances: Array) -> Array:
     """Return the numbers by which matrices are told apart."""
     rows, columns = np.tril_indices(covariances.shape[1])
     roots = np.random.default_rng(0).uniform(1, 2, len(rows))

@@ -168,7 +168,9 @@ class Posterior:
     def log_density(
         self, Z: Array, labels: NDArray[np.intp] | None, kinds: Sequence[Kind]
     ) -> Array:
-        """Return ``log (f * eta)(z)``, the log-density of observations, ``-inf`` where it is 0.
+        """Return ``log (f * eta)(z)``, the log-density of observations.
+
+        It is ``-inf`` where the density is not more than rounding, 1e-11 of the largest.
 
         Parameters
         ----------
@@ -180,9 +182,11 @@ class Posterior:
         for rows, kind, z in _by_kind(Z, labels, kinds):
             if kind.axes:
                 field = self._field(kind, mass, len(kinds))
-                with np.errstate(divide="ignore"):
-                    mass_there = np.maximum(field.at(z)[:, 0], 0)
-                    logs[rows] = np.log(mass_there / field.grid.cell_volume)
+                there = field.at(z)[:, 0]
+                sure = there > _ROUNDING * field.table.max()
+                logs[rows] = -np.inf
+                found = np.log(there[sure] / field.grid.cell_volume)
+                logs[np.arange(len(Z))[rows][sure]] = found
         return logs
 
     def _known(self, kind: Kind) -> bool:

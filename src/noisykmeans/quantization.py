@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Clustering", "distortion", "lloyd", "lloyd_from_best"]
 
+_TIE = 1e-7  # of the distortion, within which two results are the same
+
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
@@ -109,6 +111,11 @@ def _relocated(measure: Measure, centers: Array, empty: NDArray[np.intp]) -> Arr
 def lloyd_from_best(
     measure: Measure, starts: Iterable[ArrayLike], max_iter: int = 300, tol: float = 1e-4
 ) -> Clustering:
-    """Run `lloyd` from several starts, and return the result of the smallest distortion."""
-    runs = (lloyd(measure, start, max_iter, tol) for start in starts)
-    return min(runs, key=lambda clustering: clustering.distortion)
+    """Run `lloyd` from several starts, and return the result of the smallest distortion.
+
+    Of results that differ by less than the iterations' own tolerance it is the first: which one
+    is ahead then, and so the order of the centers, would be rounding.
+    """
+    runs = [lloyd(measure, start, max_iter, tol) for start in starts]
+    least = min(run.distortion for run in runs)
+    return next(run for run in runs if run.distortion <= least + _TIE * abs(least))

@@ -24,6 +24,7 @@ from noisykmeans.files import (
     is_numeric,
     is_text,
     listed,
+    scan_options,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "TableError", "open_table"]
 
-BATCH = 2**20  # rows
+BATCH = 2**17  # rows
+_LARGEST_GROUP = 2**22  # rows of a row group that one thread may hold
+_PIECE = 2**16  # rows of a row group that are copied and binned at a time
 _AHEAD = 2  # batches that are read before they are asked for
 
 
@@ -104,6 +107,11 @@ class Table(Source):
         return tuple(f.name for f in self.dataset.schema if is_numeric(f.type))
 
     @property
+    def has_errors(self) -> bool:
+        """Whether rows have errors of their own."""
+        return bool(self.errors)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return self.columns
@@ -169,8 +177,29 @@ class Table(Source):
         return map(self.read, self._records(size))
 
     def parts(self) -> Iterator[Any]:
-        """Give record batches."""
-        return self._records(BATCH)
+        """Give row groups of Parquet, to be read by whoever takes them; else record batches."""
+        return self._records(BATCH) if self._row_groups is None else iter(self._row_groups)
+
+    @property
+    def run(self) -> int:
+        """The number of parts whose sums are kept together: about a million rows."""
+        groups = self._row_groups
+        if groups is None:
+            return super().run
+        return max(super().run * BATCH * len(groups) // max(self.n_rows or 1, 1), 1)
+
+    @cached_property
+    def _row_groups(self) -> list[Any] | None:
+        """The row groups of Parquet files, None of other tables and where one is large."""
+        groups: list[Any] = []
+        for fragment in self.dataset.get_fragments():
+            if not hasattr(fragment, "row_groups"):
+                return None
+            for group in fragment.row_groups:
+                if group.num_rows > _LARGEST_GROUP:
+                    return None
+                groups.append(fragment.subset(row_group_ids=[group.id]))
+        return groups
 
     def _records(self, size: int) -> Iterator[Any]:
         import pyarrow as pa  # noqa: PLC0415  an extra
@@ -181,28 +210,41 @@ class Table(Source):
                 batch_size=size,
                 batch_readahead=_AHEAD,
                 fragment_readahead=1,
+                fragment_scan_options=scan_options(self.dataset),
             )
         except (pa.ArrowException, OSError) as error:
-            raise TableError(f"the table cannot be read to its end: {first_line(error)}") from error
+            raise _ends_early(error) from error
 
     def read(self, part: Any) -> Batch:
-        """Return the columns of a record batch as arrays; what is missing is NaN."""
+        """Return the columns of a part as arrays; what is missing is NaN."""
+        if hasattr(part, "row_groups"):
+            part = self._table_of(part)
         X = _matrix([part.column(name) for name in self.columns])
         errors = _matrix([part.column(name) for name in self.errors]) if self.errors else None
         weights = None if self.weights is None else _matrix([part.column(self.weights)])[:, 0]
-        dropped = 0
-        if self.drop_missing:
-            kept = ~np.isnan(X).any(axis=1)
-            for other in (errors, None if weights is None else weights[:, None]):
-                if other is not None:
-                    kept &= ~np.isnan(other).any(axis=1)
-            dropped = int(np.count_nonzero(~kept))
-            if dropped:
-                X, errors = X[kept], None if errors is None else errors[kept]
-                weights = None if weights is None else weights[kept]
         if errors is not None and errors.shape[1] == 1:
             errors = np.repeat(errors, X.shape[1], axis=1)
-        return Batch(X, weights, errors, dropped=dropped)
+        batch = Batch(X, weights, errors)
+        return batch.complete() if self.drop_missing else batch
+
+    def pieces(self, part: Any) -> Iterator[Batch]:
+        """Give the rows of a row group as they fit into the processor's cache."""
+        rows = self._table_of(part).to_batches(_PIECE) if hasattr(part, "row_groups") else [part]
+        return map(self.read, rows)
+
+    def _table_of(self, fragment: Any) -> Any:
+        """Read a row group, in this thread alone."""
+        import pyarrow as pa  # noqa: PLC0415  an extra
+
+        try:
+            return fragment.to_table(
+                schema=self.dataset.schema,
+                columns=self._wanted,
+                use_threads=False,
+                fragment_scan_options=scan_options(self.dataset),
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise _ends_early(error) from error
 
     def to_batch(self) -> Batch:
         """Return all rows at once."""
@@ -277,14 +319,30 @@ def _chunks(metadata: Any, names: list[str]) -> Iterator[Any]:
                 yield group.column(j)
 
 
+def _ends_early(error: BaseException) -> TableError:
+    return TableError(f"the table cannot be read to its end: {first_line(error)}")
+
+
 def _matrix(columns: list[Any]) -> NDArray[Any]:
     """Return columns of numbers side by side, NaN where a value is missing."""
-    arrays = [np.asarray(column.to_numpy(zero_copy_only=False)) for column in columns]
-    single = all(array.dtype == np.float32 for array in arrays)
-    matrix = np.empty((len(arrays[0]), len(arrays)), np.float32 if single else np.float64)
-    for j, array in enumerate(arrays):
-        matrix[:, j] = array
+    pieces = [[_numbers(chunk) for chunk in _pieces(column)] for column in columns]
+    single = all(piece.dtype == np.float32 for column in pieces for piece in column)
+    matrix = np.empty((len(columns[0]), len(columns)), np.float32 if single else np.float64)
+    for j, column in enumerate(pieces):
+        start = 0
+        for piece in column:
+            matrix[start : start + len(piece), j] = piece
+            start += len(piece)
     return matrix
+
+
+def _pieces(column: Any) -> list[Any]:
+    return column.chunks if hasattr(column, "chunks") else [column]
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    """Return a column as an array, without a copy where it is complete."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _named(source: Any) -> str:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import _check_sample_weight
 from noisykmeans.grid import MAX_DIMENSION
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.histogram import Histogram
@@ -50,7 +52,7 @@ def check_weights(sample_weight: ArrayLike, X: Array) -> Array:
     return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
 
 
-def varying_features(X: Array, low: Array, high: Array) -> NDArray[np.intp]:
+def varying_features(X: Sized, low: Array, high: Array) -> NDArray[np.intp]:
     """Return the features that are not constant, or raise where one cannot be computed with."""
     axes = np.flatnonzero(high > low)
     if not len(axes):
@@ -75,7 +77,7 @@ def check_on_grid(axes: NDArray[np.intp]) -> None:
         )
 
 
-def all_equal(X: Array, value: Array) -> str:
+def all_equal(X: Sized, value: Array) -> str:
     """Say that all rows of X are equal to that value."""
     return f"all observations (n_samples={len(X)}) are equal to {value.tolist()}"
 

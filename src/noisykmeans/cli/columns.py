@@ -10,7 +10,7 @@ from noisykmeans.cli.output import WrongUse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PATTERNS", "Columns", "choose", "names_of"]
+__all__ = ["PATTERNS", "Columns", "check_known", "choose", "names_of"]
 
 PATTERNS = ("{}_error", "{}_err", "e_{}", "sigma_{}")
 NONE = "none"
@@ -53,7 +53,12 @@ class Columns:
         return ", ".join(words) + (" (matched by name)" if self.matched else "")
 
 
-def choose(numeric: Sequence[str], wanted: Sequence[str] | None, errors: str) -> Columns:
+def choose(
+    numeric: Sequence[str],
+    wanted: Sequence[str] | None,
+    errors: str,
+    others: Sequence[str] = (),
+) -> Columns:
     """Return the features and their columns of errors.
 
     Parameters
@@ -65,6 +70,8 @@ def choose(numeric: Sequence[str], wanted: Sequence[str] | None, errors: str) ->
     errors : str
         "auto" matches names, "none" takes none; else one column for all features, or one for
         each, where "none" stands for an exact feature.
+    others : sequence of str
+        The columns that hold no numbers.
 
     Examples
     --------
@@ -76,7 +83,12 @@ def choose(numeric: Sequence[str], wanted: Sequence[str] | None, errors: str) ->
     taken = {match for found in matches.values() for match in found} | set(named)
     features = tuple(name for name in numeric if name not in taken) if wanted is None else wanted
     for option, names in (("--columns", features), ("--errors", named)):
-        _check_known(option, [name for name in names if name != NONE], numeric)
+        check_known(option, [name for name in names if name != NONE], numeric)
+    if wanted is None:
+        _check_words(others, numeric)
+    both = set(features) & (set(named) - {NONE})
+    if both:
+        raise WrongUse(f"--errors: {_listed(sorted(both))} cannot be a feature and its errors")
     if not features:
         raise WrongUse(f"no column is left to cluster among {_listed(numeric)}: give --columns")
     if len(set(features)) < len(features):
@@ -120,11 +132,22 @@ def _assigned(named: Sequence[str], features: Sequence[str]) -> tuple[str | None
     return tuple(None if name == NONE else name for name in each)
 
 
-def _check_known(option: str, names: Sequence[str], numeric: Sequence[str]) -> None:
+def check_known(option: str, names: Sequence[str], numeric: Sequence[str]) -> None:
+    """Raise where an option names a column that is not there, or holds no numbers."""
     for name in names:
         if name not in numeric:
             raise WrongUse(
                 f"{option}: there is no column of numbers {name!r}; there are {_listed(numeric)}"
+            )
+
+
+def _check_words(others: Sequence[str], numeric: Sequence[str]) -> None:
+    """Raise where a column with errors holds no numbers itself: it would be left out unnoticed."""
+    for name in others:
+        for match in _matches(name, numeric):
+            raise WrongUse(
+                f"the column {name!r} holds other things than numbers, though {match!r} seems to "
+                f"hold its errors: mend it, or name the features with --columns"
             )
 
 

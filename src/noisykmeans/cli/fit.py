@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from noisykmeans.cli.columns import Columns
     from noisykmeans.cli.rows import Rows
     from noisykmeans.estimators import NoisyKMeans
+    from noisykmeans.tables import Table
 
 __all__ = ["fit"]
 
@@ -103,13 +104,8 @@ class _Places:
 def fit(  # noqa: PLR0913  the options of a command
     *,
     table: Path,
-    clusters: str,
     columns: str | None,
     errors: str,
-    noise: str | None,
-    method: str,
-    bootstrap: int,
-    seed: int,
     weights: str | None,
     drop_missing: bool,
     out: Path | None,
@@ -118,6 +114,7 @@ def fit(  # noqa: PLR0913  the options of a command
     force: bool,
     as_machine: bool,
     debug: bool,
+    **options: Any,
 ) -> None:
     """Find the centers of a table.
 
@@ -132,37 +129,61 @@ def fit(  # noqa: PLR0913  the options of a command
     places = _Places(out, labels, report, force)
     with plain_errors(debug=debug):
         places.check()
-        from noisykmeans.cli.columns import choose, names_of  # noqa: PLC0415
-        from noisykmeans.cli.counts import compare, parse_numbers  # noqa: PLC0415
-        from noisykmeans.cli.laws import parse_law  # noqa: PLC0415
-        from noisykmeans.cli.rows import Rows, name_features, opened  # noqa: PLC0415
+        from noisykmeans.cli.rows import Rows, opened  # noqa: PLC0415
 
-        numbers = parse_numbers(clusters)
-        law = None if noise is None else parse_law(noise)
+        model, numbers = _model(**options)
         opened_table = opened(table)
-        numeric = [name for name in opened_table.numeric if name != weights]
-        chosen = choose(numeric, names_of(columns) if columns else None, errors)
+        chosen = _chosen(opened_table, columns, errors, weights)
         say(f"Columns: {', '.join(chosen.features)}", json=as_machine)
         say(f"Errors: {chosen.described()}", json=as_machine)
         rows = Rows.read(opened_table, chosen, weights, drop=drop_missing)
-        from noisykmeans.estimators import NoisyKMeans  # noqa: PLC0415
+        rows.check(chosen, with_errors=model.noise is not None or rows.X_err is not None)
+        if out is not None:
+            from noisykmeans.persistence import check_savable  # noqa: PLC0415
 
-        if law is None and rows.X_err is None:
-            rows.check_complete(chosen.features)
-        model = NoisyKMeans(
-            numbers[0], noise=law, deconvolution=method, n_bootstrap=bootstrap, random_state=seed
-        )
+            check_savable(model)
         with told_warnings() as told:
             if len(numbers) > 1:
+                from noisykmeans.cli.counts import compare  # noqa: PLC0415
+
                 say(compare(model, rows, numbers), json=as_machine)
-            model.fit(rows.X, sample_weight=rows.weights, X_err=rows.X_err)
-        name_features(model, chosen.features)
+            rows.fit(model, chosen)
         result = _Result(model, chosen, rows, told)
         result.write(places, table)
         if as_machine:
             result.print_json(places)
         else:
             result.print_table(places)
+
+
+def _model(
+    *, clusters: str, noise: str | None, method: str, bootstrap: int, seed: int
+) -> tuple[NoisyKMeans, list[int]]:
+    """Return the model that is asked for, and the numbers of clusters to be compared."""
+    from noisykmeans.cli.counts import parse_numbers  # noqa: PLC0415
+    from noisykmeans.cli.laws import parse_law  # noqa: PLC0415
+
+    numbers = parse_numbers(clusters)
+    law = None if noise is None else parse_law(noise)
+    from noisykmeans.estimators import NoisyKMeans  # noqa: PLC0415
+
+    options: dict[str, Any] = {
+        "deconvolution": method,
+        "n_bootstrap": bootstrap,
+        "random_state": seed,
+    }
+    return NoisyKMeans(numbers[0], noise=law, **options), numbers
+
+
+def _chosen(table: Table, columns: str | None, errors: str, weights: str | None) -> Columns:
+    """Return the features and their columns of errors."""
+    from noisykmeans.cli.columns import check_known, choose, names_of  # noqa: PLC0415
+
+    if weights is not None:
+        check_known("--weights", [weights], table.numeric)
+    numeric = [name for name in table.numeric if name != weights]
+    words = [name for name in table.available if name not in table.numeric]
+    return choose(numeric, names_of(columns) if columns else None, errors, words)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Rows", "name_features", "opened", "write_columns"]
+__all__ = ["Rows", "opened", "write_columns"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +73,37 @@ class Rows:
             kept,
         )
 
-    def check_complete(self, names: tuple[str, ...]) -> None:
-        """Raise where a value is missing, which needs errors or a decision."""
-        for name, gaps in zip(names, np.isnan(self.X).sum(axis=0).tolist(), strict=True):
-            if gaps:
+    def check(self, columns: Columns, *, with_errors: bool) -> None:
+        """Raise where a value is missing that errors or a decision must make up for."""
+        for name, gaps in zip(columns.features, np.isnan(self.X).sum(axis=0).tolist(), strict=True):
+            if gaps and not with_errors:
                 raise WrongUse(
                     f"the column {name!r} has no value in {gaps} rows: give --drop-missing to "
                     f"leave them out; with errors given they are taken as they are"
+                )
+        self._check_errors(columns)
+
+    def fit(self, model: NoisyKMeans, columns: Columns) -> None:
+        """Fit a model to the rows, and give its features their names."""
+        model.fit(self.X, sample_weight=self.weights, X_err=self.X_err)
+        model.feature_names_in_ = np.array(columns.features, dtype=object)
+
+    def _check_errors(self, columns: Columns) -> None:
+        """Raise where a value has no error, or none that can be one."""
+        if self.X_err is None:
+            return
+        for x, error, name in zip(self.X.T, self.X_err.T, columns.errors, strict=True):
+            lacking = np.flatnonzero(np.isnan(error) & ~np.isnan(x))
+            if len(lacking):
+                raise WrongUse(
+                    f"the column {name!r} has no value in {len(lacking)} rows, the first of them "
+                    f"row {lacking[0]}: give --drop-missing to leave them out"
+                )
+            negative = np.flatnonzero(error < 0)
+            if len(negative):
+                raise WrongUse(
+                    f"the column {name!r} holds {error[negative[0]]:g} in row {negative[0]}, and "
+                    f"standard errors are 0 or more"
                 )
 
     def for_all(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
@@ -98,11 +122,6 @@ def opened(path: Path) -> Table:
     from noisykmeans.tables import open_table  # noqa: PLC0415  help does not need it
 
     return open_table(str(path))
-
-
-def name_features(model: NoisyKMeans, names: tuple[str, ...]) -> None:
-    """Give a model the names of its features, which the arrays that it was fitted on have not."""
-    model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def write_columns(columns: dict[str, NDArray[Any]], path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisykmeans.deconvolution.ridge import Ridged
 from noisykmeans.grid import check_dimension
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ __all__ = [
     "check_bandwidth",
     "on_axis",
     "raised_to_usable",
+    "regular",
     "smallest_bandwidth",
 ]
 
 LARGEST_GAIN = 1e12  # of 1 / |phi_eta|: beyond it an estimate is rounding error only
 
+_FAR = 100.0  # frequency, times standard deviation, up to which zeros are sought
 _SMALLEST_SHARE = 1e-6  # of a ray, at which the search for its usable part begins
 
 # Aliasing of linear binning, relative to the estimate; see adequate_spacing.
@@ -64,6 +67,8 @@ def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float
     A zero shows as a jump of the phase by about pi between neighbouring frequencies or, where
     phi_eta only touches it, as a minimum of ``|phi_eta|`` that falls to 0 when looked at closely.
     """
+    if isinstance(noise, Ridged):
+        return 1.0
     s = np.geomspace(_SMALLEST_SHARE, 1, steps)
     phi = noise.characteristic_function(s[:, None, None] * edges)
     size = np.abs(phi)
@@ -82,6 +87,40 @@ def _usable_share(noise: Noise, edges: NDArray[np.float64], steps: int) -> float
     touching = ~(size.min(axis=1, initial=1) >= 1 / LARGEST_GAIN)
     end = min(int(first.min()), int(before[touching].min(initial=steps)) + 1)
     return 1.0 if end >= steps else float(s[max(end - 1, 0)])
+
+
+def regular(noise: Noise, n: float, dimension: int) -> Noise:
+    """Return the law to divide by: with a ridge where its c.f. comes back after a zero.
+
+    Where it comes back to less than ``2 / sqrt(n)``, nothing can be told there anyway.
+
+    Parameters
+    ----------
+    noise : Noise
+        The law of the errors.
+    n : float
+        The number of observations, or the sum of their weights.
+    dimension : int
+        The number of axes.
+    """
+    floor = 1 / np.sqrt(max(n, 4.0))
+    return Ridged(noise, float(floor)) if _comes_back(noise, dimension) > 2 * floor else noise
+
+
+@lru_cache(maxsize=256)
+def _comes_back(noise: Noise, dimension: int) -> float:
+    """Return the largest size of the c.f. beyond its first zero along any axis, 0 if none."""
+    largest = 0.0
+    for axis, variance in enumerate(np.diag(noise.width(dimension))):
+        edge = np.zeros((1, dimension))
+        edge[0, axis] = _FAR / np.sqrt(variance) if variance > 0 else 0.0
+        first = _usable_share(noise, edge, 4096)
+        if first < 1:
+            t = np.linspace(first, min(20 * first, 1.0), 2001) * edge[0, axis]
+            # Not the slope to the zero itself: what comes after the c.f. was smallest.
+            size = np.abs(on_axis(noise, t, axis, dimension))
+            largest = max(largest, float(size[int(size[:200].argmin()) :].max()))
+    return largest
 
 
 def check_bandwidth(noise: Noise, window: Window, bandwidth: Sequence[float]) -> None:

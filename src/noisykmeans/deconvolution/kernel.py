@@ -21,6 +21,7 @@ import numpy as np
 from scipy import fft
 
 from noisykmeans.deconvolution.band import check_bandwidth, on_axis
+from noisykmeans.deconvolution.ridge import Ridged
 from noisykmeans.density import Density
 from noisykmeans.grid import Grid
 from noisykmeans.spectrum import inverse
@@ -40,6 +41,7 @@ __all__ = ["KernelDeconvolution"]
 
 # A rule of this order integrates exp(i w s) over [-1, 1] to rounding for |w| <= _PHASE.
 _ORDER, _PHASE = 32, 36.0
+_PER_TOOTH, _MOST_PANELS = 8.0, 256
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,10 @@ def _half_axis(plan: KernelDeconvolution, axis: int, bandwidth: float) -> tuple[
     length = grid.spacing[axis] * grid.shape[axis]
     gain = np.abs(on_axis(plan.noise, np.array([edge]), axis, grid.dimension))[0]
     # Panels resolve the waves over the grid's length and the growth of 1 / phi_eta.
-    panels = (edge * length - np.log(gain)) / (2 * _PHASE)
+    panels = (edge * length - min(np.log(gain), 0.0)) / (2 * _PHASE)
+    if isinstance(plan.noise, Ridged):  # and the teeth of a ridge
+        sd = np.sqrt(plan.noise.width(grid.dimension)[axis, axis])
+        panels = max(panels, min(edge * sd / (_PER_TOOTH * plan.noise.floor), _MOST_PANELS))
     breaks = np.array([0.0, *window.breaks, window.support]) / bandwidth
     return _gauss_legendre(breaks, int(np.ceil(panels)))
 

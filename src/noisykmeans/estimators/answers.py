@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.bootstrap import Walk, bootstrap, from_histogram
+from noisykmeans.distributed import lazy_rows
 from noisykmeans.errors import Errors, varies
 from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.estimators.rows import as_covariances
@@ -53,6 +54,7 @@ class Answers(GridEstimator):
     components_: Array | None
     mixture_: Bumps | None
 
+    @lazy_rows
     def predict_proba(
         self, X: ArrayLike, *, X_err: ArrayLike | None = None, X_cov: ArrayLike | None = None
     ) -> Array:
@@ -84,6 +86,7 @@ class Answers(GridEstimator):
         posterior, sample = self._posterior(rows, X_err, X_cov)
         return posterior.memberships(*sample)
 
+    @lazy_rows
     def denoise(
         self, X: ArrayLike, *, X_err: ArrayLike | None = None, X_cov: ArrayLike | None = None
     ) -> Array:
@@ -107,6 +110,7 @@ class Answers(GridEstimator):
         return self._embedded(posterior.means(*sample))
 
     @available_if(_knows_of_errors)  # type: ignore[untyped-decorator]
+    @lazy_rows
     def score_samples(
         self, X: ArrayLike, *, X_err: ArrayLike | None = None, X_cov: ArrayLike | None = None
     ) -> Array:
@@ -124,7 +128,7 @@ class Answers(GridEstimator):
         Returns
         -------
         array of shape (n,)
-            ``-inf`` where the density is 0.
+            ``-inf`` where the density is not more than rounding, 1e-11 of the largest.
         """
         rows = self._check_new(X, missing=True)
         posterior, sample = self._posterior(rows, X_err, X_cov)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.errors import Errors, heavy, varies
 from noisykmeans.estimation import grouped
+from noisykmeans.estimators.passes import Gathered
 from noisykmeans.estimators.rows import Features, Rows, as_covariances, warn_of_empty
 from noisykmeans.groups import Groups
 from noisykmeans.histogram import Histogram
@@ -19,6 +20,7 @@ from noisykmeans.noise import Gaussian
 from noisykmeans.observations import Observations, bounds
 from noisykmeans.parameters import as_method, as_noise, as_resolution, as_window, is_count
 from noisykmeans.persistence import save
+from noisykmeans.profile import Counts
 from noisykmeans.selection import Task
 from noisykmeans.units import check_plain
 from noisykmeans.validation import (
@@ -154,7 +156,9 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         check_on_grid(axes)
         d = len(self._constants)
         method = self._method(d)
-        method = method.restricted(as_noise(self.noise or noise, d), np.isnan(self._constants))
+        told = noise if self.noise is None else as_noise(self.noise, d)
+        told = method.law(told, sample.mass, d) if self.noise is not None else told
+        method = method.restricted(told, np.isnan(self._constants))
         resolution = as_resolution(self.resolution, d)
         nodes = None if resolution is None else resolution[axes]
         groups, law, labels = grouped(method, sample, noise, errors, nodes)
@@ -169,6 +173,26 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self, histogram: Any, n_clusters: int | None, rng: np.random.RandomState
     ) -> Estimate:
         """Return the density from a histogram on a grid that somebody else has chosen."""
+        groups = self._with_laws(histogram)
+        for member in groups.members:
+            check_outside(member.histogram, stacklevel=3)
+        self._forget()
+        self.__dict__.pop("feature_names_in_", None)
+        d = groups.grid.dimension
+        self.n_features_in_ = d
+        counts = Counts(0, groups.mass, groups.mass)
+        gathered = Gathered(groups, counts, np.full(d, np.nan), self._method(d))
+        return self._estimate_gathered(gathered, n_clusters, rng)
+
+    def _with_laws(self, histogram: Any) -> Groups:
+        """Return the histogram with the law of the errors, or histograms that have laws."""
+        if isinstance(histogram, Groups):
+            if self.noise is not None and {m.kind.noise for m in histogram.members} != {self.noise}:
+                raise ValueError(
+                    f"the groups have laws of their own, others than noise={self.noise!r}: use "
+                    f"noise=None with groups"
+                )
+            return histogram
         if not isinstance(histogram, Histogram):
             kind = type(histogram).__name__
             raise TypeError(
@@ -179,16 +203,32 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
                 "fit_histogram deconvolves, and needs the law of the errors; got noise=None: give "
                 "a law of noisykmeans.noise, or fit observations without errors with fit"
             )
-        check_outside(histogram, stacklevel=3)
         d = histogram.grid.dimension
-        noise, method = as_noise(self.noise, d), self._method(d)
-        for name in ("labels_", "feature_names_in_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        self._constants = np.full(d, np.nan)
-        self.n_features_in_ = d
+        noise = self._method(d).law(as_noise(self.noise, d), histogram.mass, d)
+        return Groups.of(histogram, noise)
+
+    def _estimate_gathered(
+        self, gathered: Gathered, n_clusters: int | None, rng: np.random.RandomState
+    ) -> Estimate:
+        """Return the density from histograms alone, on the features that vary."""
+        groups, counts = gathered.groups, gathered.counts
+        self._constants = gathered.constants
         seed = int(rng.randint(2**31 - 1))
-        task = Task(Groups.of(histogram, noise), as_window(self.window), n_clusters, seed)
-        return self._deconvolve(method, task)
+        window, n, spread = as_window(self.window), counts.effective, gathered.scale
+        task = Task(groups, window, n_clusters, seed, equivalent=n, spread=spread)
+        if counts.rows and groups.complete:
+            axes = np.flatnonzero(np.isnan(gathered.constants))
+            one = len(groups.members) == 1
+            scale = task.histogram.scale if one else task.scale
+            warn_of_noise(groups.noise, scale, task.n, axes)
+        return self._deconvolve(gathered.method, task)
+
+    def _forget(self) -> None:
+        """Forget an earlier fit."""
+        kept = self.get_params(deep=False).keys() | {"n_features_in_", "feature_names_in_"}
+        for name in set(vars(self)) - kept:
+            if name.endswith("_") or name in {"_constants", "_profile", "_stream"}:
+                del self.__dict__[name]
 
     def _deconvolve(self, method: Method, task: Task) -> Estimate:
         """Set the density and what tells of it."""

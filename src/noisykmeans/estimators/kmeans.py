@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from noisykmeans.bootstrap import from_points, from_problem
+from noisykmeans.distributed import is_collection, lazy_rows
 from noisykmeans.errors import rows_alike
 from noisykmeans.estimators.answers import Answers
 from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
+from noisykmeans.estimators.streaming import Streaming
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct
 from noisykmeans.observations import closest, standard_deviation
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from noisykmeans.estimators.rows import Features
+    from noisykmeans.groups import Groups
     from noisykmeans.histogram import Histogram
     from noisykmeans.noise import Noise
     from noisykmeans.observations import Observations
@@ -55,6 +58,7 @@ class NoisyKMeans(
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     Exports,
+    Streaming,
     Answers,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
@@ -145,6 +149,8 @@ class NoisyKMeans(
         features.
     histogram_ : Histogram or None
         All that was kept of the data.
+    n_dropped_ : int
+        The number of rows that `fit_batches` has left out.
 
     Examples
     --------
@@ -199,9 +205,12 @@ class NoisyKMeans(
         Rows with different errors, and rows with missing coordinates, each count for what they
         tell. Errors of each row are Gaussian, and add to those of `noise`.
 
+        A dask array or data frame is never held as a whole: histograms of its blocks are added
+        where they are, and `labels_` is a dask array that is not computed.
+
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array of shape (n, d), or dask collection
             Observations. With `noise`, `X_err` or `X_cov` given, NaN stands for coordinates that
             were not observed. A row without any is ignored, with a warning.
         y : ignored
@@ -214,7 +223,11 @@ class NoisyKMeans(
             Covariance matrices of the errors of each row, instead of `X_err`.
         """
         del y
+        if is_collection(X):
+            return self._fit_collection(X, sample_weight, X_err, X_cov)
         with self._unchanged_on_error():
+            for name in ("_stream", "_profile"):
+                self.__dict__.pop(name, None)
             rows = self._check_sample(X, sample_weight, X_err, X_cov)
             n, d = rows.sample.X.shape
             self._check_lloyd(d)
@@ -232,17 +245,19 @@ class NoisyKMeans(
                 else:
                     reduction = unreduced(self._estimate(features, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
+                self._keep_profile(rows)
             self._set_std_errors()
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
         return self
 
-    def fit_histogram(self, histogram: Histogram) -> Self:
+    def fit_histogram(self, histogram: Histogram | Groups) -> Self:
         """Find the centers from a histogram of the observations; there are no labels then.
 
         Parameters
         ----------
-        histogram : Histogram
-            On a grid that covers the data. Up to a twentieth of the mass may lie outside.
+        histogram : Histogram or Groups
+            On a grid that covers the data. Up to a twentieth of the mass may lie outside. Groups
+            have the laws of their errors, and need no `noise`.
         """
         with self._unchanged_on_error():
             self._check_lloyd(None)
@@ -350,6 +365,7 @@ class NoisyKMeans(
         start = as_centers(start, n_clusters, d, "the centers that init returns")
         return space.project(start[:, np.isnan(self._constants)])
 
+    @lazy_rows
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the closest center of each observation, as in the paper.
 
@@ -374,6 +390,7 @@ class NoisyKMeans(
                 labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
         return labels
 
+    @lazy_rows
     def transform(self, X: ArrayLike) -> Array:
         """Return the distances of observations to the centers, of shape (n, n_clusters).
 
@@ -392,6 +409,8 @@ class NoisyKMeans(
         A missing coordinate adds nothing.
         """
         del y
+        if is_collection(X):
+            return self._score_of_blocks(X, sample_weight)
         X = self._check_new(X, missing=True)
         squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)

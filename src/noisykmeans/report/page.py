@@ -33,6 +33,7 @@ _KEYS = (
     "picture has been clicked."
 )
 
+_SCRIPT = ("marks", "plot", "field", "partition", "criterion", "page")  # in one scope
 _LONGEST_LAW = 120  # characters; longer ones are among the settings
 
 
@@ -104,7 +105,7 @@ def render(
         version=__version__,
         date=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         data=sent,
-        script=_file("page.js"),
+        script="\n".join(_file(f"script/{name}.js") for name in _SCRIPT),
     )
 
 

@@ -49,6 +49,10 @@ class Task:
         The group of each, 0 if None.
     guess : Guess or None
         Where maximum likelihood begins, if that is known already.
+    equivalent : float or None
+        The number of equal weights that carry as much, where the weights are not there.
+    spread : array of shape (d,) or None
+        The standard deviation along each axis, where the observations are not there.
 
     Examples
     --------
@@ -71,6 +75,8 @@ class Task:
     weights: Array | None = None
     labels: NDArray[np.intp] | None = None
     guess: Guess | None = None
+    equivalent: float | None = None
+    spread: Array | None = None
 
     @property
     def histogram(self) -> Histogram:
@@ -95,7 +101,9 @@ class Task:
     @property
     def effective_n(self) -> float:
         """The number of observations of equal weight that carry as much: see `count`."""
-        return self.n if self.weights is None else count(self.weights)
+        if self.weights is None:
+            return self.n if self.equivalent is None else self.equivalent
+        return count(self.weights)
 
     @property
     def dimension(self) -> int:
@@ -106,7 +114,7 @@ class Task:
     def scale(self) -> Array:
         """The standard deviation of the observations along each axis."""
         if self.points is None:
-            return self.histogram.scale
+            return self.histogram.scale if self.spread is None else self.spread
         weights = np.ones(len(self.points)) if self.weights is None else self.weights
         return standard_deviation(self.points, weights)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisykmeans.deconvolution import Blur, EMDeconvolution, first_guess
+from noisykmeans.deconvolution import Blur, EMDeconvolution, Ridged, first_guess
 from noisykmeans.grid import Grid
 from noisykmeans.groups import Groups, restricted
 from noisykmeans.histogram import Histogram
@@ -164,7 +164,9 @@ def _expected(member: Group, grid: Grid) -> Histogram:
     ]
     values = np.zeros(wide.shape)
     values[tuple(inside)] = member.histogram.values
-    return Histogram(wide, np.maximum(Blur(wide, member.kind.noise).forward(values), 0))
+    noise = member.kind.noise
+    law = noise.law if isinstance(noise, Ridged) else noise  # as errors are, not as divided by
+    return Histogram(wide, np.maximum(Blur(wide, law).forward(values), 0))
 
 
 def _losses(copy: Task, task: Task) -> list[float]:
