@@ -60,6 +60,7 @@ html_title = f"noisykmeans {release}"
 html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_sidebars = {"*": []}  # pages that stand alone have no section to navigate
 html_theme_options = {
     "navbar_align": "left",
@@ -76,3 +77,4 @@ def setup(app):
     """Leave out members that are not this package's, and show the command line as it speaks."""
     app.connect("autodoc-skip-member", namespaces.skip)
     app.connect("autodoc-process-docstring", namespaces.tell_help, priority=600)
+    app.connect("autodoc-process-signature", namespaces.tell_no_arguments)

@@ -114,5 +114,12 @@ def tell_help(app, what, name, obj, options, lines):  # noqa: PLR0913, PLR0917  
     if isinstance(obj, click.Command):
         verb = name.rsplit(".", 1)[-1]
         called = "noisykmeans" if verb == "main" else f"noisykmeans {verb}"
-        text = obj.get_help(click.Context(obj, info_name=called, max_content_width=88))
+        context = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
+        text = obj.get_help(click.Context(obj, info_name=called, **context))
         lines[:] = [".. code-block:: text", "", *(f"   {line}" for line in text.splitlines())]
+
+
+def tell_no_arguments(app, what, name, obj, *rest):
+    """Leave out the signature of a verb: it is called from a shell."""
+    del app, what, name, rest
+    return ("", None) if isinstance(obj, click.Command) else None

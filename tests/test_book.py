@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from sphinx.util.inventory import InventoryFile
 
+from chromium import Chromium
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SPEC = importlib.util.spec_from_file_location("namespaces", DOCS / "namespaces.py")
@@ -92,6 +94,28 @@ def test_pages_need_no_network(book):
     for page in book.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//', text), page
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Chromium()
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize("name", ["index", "tutorial", "mathematics", "guide/index", "api/index"])
+def test_page_fits_its_window_and_sets_its_formulas_without_a_network(book, browser, name, width):
+    browser.size(width)
+    browser.open(book / f"{name}.html")
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert not [url for url in browser.requests if not url.startswith(("file:", "data:"))]
+    if name == "mathematics":
+        browser.run("MathJax.startup.promise.then(() => true)")
+        formulas = browser.run("document.querySelectorAll('.math').length")
+        assert browser.run("document.querySelectorAll('.math mjx-container').length") == formulas
+        assert formulas > 100
+        assert browser.run("document.querySelectorAll('mjx-merror').length") == 0
 
 
 @pytest.mark.slow

@@ -4,13 +4,18 @@ import doctest
 import importlib.util
 import re
 import shlex
+import sys
+import types
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import sklearn
+from click.testing import CliRunner
 
+import contracts
 from noisykmeans.cli import main
 from noisykmeans.experiments.figures import NAMES
 from noisykmeans.experiments.methods import METHODS
@@ -144,3 +149,40 @@ def test_examples_on_the_page_on_answers_run(capsys):
     assert names["count"].recommended == 3
     assert "3" in next(line for line in printed.splitlines() if line.endswith("<- recommended"))
     assert (names["low"] < names["model"].cluster_centers_).all()
+
+
+def test_law_and_window_of_the_page_on_extending_keep_the_contracts(monkeypatch):
+    page = (DOCS / "extending.md").read_text(encoding="utf-8")
+    module = types.ModuleType("extending")
+    monkeypatch.setitem(sys.modules, "extending", module)  # where pickle finds the classes
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(code, "extending.md", "exec"), vars(module))  # noqa: S102  it is to be tested
+    for law in (module.Logistic(0.5), module.Logistic((0.5, 0.0))):
+        contracts.check_law(law, 2)
+    contracts.check_window(module.Hann())
+
+
+def picture(path):
+    return plt.imread(path)[..., :3].astype(float) * 255
+
+
+def test_pictures_are_what_their_scripts_draw(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    monkeypatch.setattr(sys, "argv", ["pictures", "--out", str(tmp_path)])
+    script.main()
+    demo = ["demo", "--out", str(tmp_path / "demo.png")]
+    assert CliRunner().invoke(main, demo).exit_code == 0
+    for name in [*script.PICTURES, "demo"]:
+        shown, drawn = picture(DOCS / "images" / f"{name}.png"), picture(tmp_path / f"{name}.png")
+        # Libraries draw letters differently; another sample differs by more than ten.
+        assert shown.shape == drawn.shape, name
+        assert np.abs(shown - drawn).mean() < 8, name
+
+
+def test_every_picture_is_shown():
+    pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    for path in (DOCS / "images").rglob("*.png"):
+        assert path.name in text, path.name
