@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -180,6 +181,54 @@ def test_a_million_covariances_cost_at_most_six_times_one_law():
 
     one = min(seconds(law) for _ in range(3))
     assert min(seconds(None, X_cov=S) for _ in range(3)) <= 6 * one
+
+
+@pytest.mark.parametrize("rule", ["renoise", "lepski", "cv", "rate"])
+@pytest.mark.parametrize("gap", [False, True])
+def test_every_rule_of_the_kernel_estimate_takes_errors_of_all_sizes(rule, gap):
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=60), rng.normal(size=60) + 9][:, None]
+    sizes = rng.uniform(0.3, 1.5, X.shape)
+    Z = X + sizes * rng.standard_normal(X.shape)
+    if gap:
+        Z, sizes = np.c_[Z, rng.normal(size=120)], np.c_[sizes, np.full(120, 0.1)]
+        Z[::7, 1] = np.nan
+        sizes = np.ceil(sizes * 2) / 2
+    rule = Renoise(copies=3) if rule == "renoise" else rule
+    model = NoisyKMeans(2, deconvolution="kernel", bandwidth=rule, random_state=0)
+    model.fit(Z, X_err=sizes)
+    assert np.isfinite(model.cluster_centers_).all()
+    if not gap:  # cross-validation may blur too much where errors are uneven
+        assert np.sort(model.cluster_centers_[:, 0]) == pytest.approx([0, 9], abs=1)
+
+
+def test_columns_of_errors_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["x", "y"])
+    sizes = pd.DataFrame({"y": np.full(50, 0.1), "x": np.full(50, 0.2)})
+    message = r"X_err has the columns \['y', 'x'\], and X has \['x', 'y'\].* same order"
+    model = NoisyKMeans(2, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        model.fit(frame, X_err=sizes)
+    model.fit(frame, X_err=sizes[["x", "y"]])
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(frame, X_err=sizes)
+    model.fit(frame, X_err=sizes.rename(columns={"x": "e_x", "y": "e_y"}))
+
+
+def test_masked_errors_are_refused():
+    Z, sizes = np.random.default_rng(0).normal(size=(2, 50, 2))
+    masked = np.ma.masked_less(np.abs(sizes), 0.1)
+    with pytest.raises(ValueError, match=r"X_err is a masked array.* fill X_err with infinity"):
+        NoisyKMeans(2).fit(Z, X_err=masked)
+    NoisyKMeans(2, random_state=0).fit(Z, X_err=masked.filled(np.inf))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_fewer_points_than_centers_are_said_to_be(d):
+    Z = np.repeat(np.arange(2.0), 30)[:, None] * np.ones(d)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\) .* n_clusters \(4\)"):
+        NoisyKMeans(4, noise=Gaussian(0.1), random_state=0).fit(Z)
 
 
 # -- groups of covariances ---------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisykmeans import noise, selection, windows
+from noisykmeans import NoisyKMeans, noise, selection, windows
 from noisykmeans.deconvolution import KernelDeconvolution
 from noisykmeans.deconvolution.band import check_bandwidth
 from noisykmeans.grid import Grid
@@ -369,3 +369,15 @@ def test_lepski_smooths_more_for_a_larger_constant():
     chosen = [selection.Lepski(c).choose(task).bandwidth.prod() for c in (1e-3, 2.0, 1e3)]
     assert chosen[0] <= chosen[1] <= chosen[2]
     assert chosen[0] < chosen[2]
+
+
+@pytest.mark.parametrize("rule", ["renoise", "lepski", "cv", "rate"])
+def test_rules_choose_what_slanted_laws_with_zeros_allow(rule):
+    turn = [[0.8, -0.6], [0.6, 0.8]]
+    law = noise.Uniform((1.0, 3.0)).project(turn)
+    rng = np.random.default_rng(0)
+    X = np.array([[0, 0], [9, 0]])[rng.integers(2, size=100)] + rng.normal(size=(100, 2))
+    rule = selection.Renoise(copies=3) if rule == "renoise" else rule
+    model = NoisyKMeans(2, noise=law, deconvolution="kernel", bandwidth=rule, random_state=0)
+    model.fit(X + law.sample(X.shape, rng))
+    assert np.sort(model.cluster_centers_[:, 0]) == pytest.approx([0, 9], abs=2)

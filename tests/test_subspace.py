@@ -10,6 +10,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from noisykmeans import DeconvolvedDensity, NoisyKMeans, noise
+from noisykmeans import reduction as reduction_module
+from noisykmeans.deconvolution import bumps as bumps_module
 from noisykmeans.deconvolution.bumps import Family, Sample, State
 from noisykmeans.deconvolution.clusters import Observed, first_clusters
 from noisykmeans.deconvolution.principal import principal_axes, principal_starts
@@ -229,7 +231,7 @@ def test_few_different_rows_are_enough(k):
 
 def test_more_clusters_than_different_points_are_told_once():
     model = NoisyKMeans(6, noise=noise.Gaussian(0.1), random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"distinct centers \(2\) found") as told:
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(2\) found") as told:
         model.fit(FEW)
     assert len(told) == 1
     assert np.isfinite(model.cluster_centers_).all()
@@ -364,6 +366,59 @@ def test_weights_are_repetitions_where_errors_differ_in_many_features():
         np.repeat(Z, weights, axis=0), X_err=np.repeat(sizes, weights, axis=0)
     )
     assert closest_to(a.cluster_centers_, b.cluster_centers_) < 0.2
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_scoring_step_by_step_is_that_at_once(d):
+    rng = np.random.default_rng(d)
+    A, sides = rng.standard_normal((2, 9, d, d))
+    A, sides = A @ A.transpose(0, 2, 1), sides[:2] + sides[:2].transpose(0, 2, 1)
+    masses = rng.dirichlet(np.ones(9))
+    got = bumps_module._by_conjugate_gradients(masses, A, sides)
+    np.testing.assert_allclose(got, bumps_module._at_once(masses, A, sides), atol=1e-4)
+    image = np.einsum("g,gij,rjk,gkl->ril", masses, A, got, A)
+    np.testing.assert_allclose(image, sides, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [1e-6, 1e6])
+def test_unit_of_one_feature_does_not_matter_in_many_dimensions(power):
+    Z, _, own, means = errors_that_differ("X_err", 600)
+    unit = np.array([1, 1, 1, 1, 1, power])
+    model = NoisyKMeans(3, random_state=0).fit(Z * unit, X_err=own["X_err"] * unit)
+    if power < 1:  # else the feature is what k-means is about
+        assert closest_to(model.cluster_centers_ / unit, means) < 1
+    cleaner = model.denoise(Z * unit, X_err=own["X_err"] * unit) / unit
+    X = data(6, 3, 600)[0]
+    assert (np.square(cleaner - X).mean(axis=0) < np.square(Z - X).mean(axis=0)).all()
+    assert np.isfinite(model.sample(5, random_state=0)).all()
+
+
+def test_answers_far_from_the_origin_are_those_near_it():
+    Z, _, own, _ = errors_that_differ("X_err", 300)
+    near, far = (NoisyKMeans(3, random_state=0).fit(Z + off, **own) for off in (0.0, 1e7))
+    got, wanted = far.score_samples(Z + 1e7, **own), near.score_samples(Z, **own)
+    np.testing.assert_allclose(got, wanted, atol=1e-3)
+    order = [np.abs(near.cluster_centers_ + 1e7 - c).sum(1).argmin() for c in far.cluster_centers_]
+    wanted = near.predict_proba(Z, **own)[:, order]
+    np.testing.assert_allclose(far.predict_proba(Z + 1e7, **own), wanted, atol=1e-3)
+    np.testing.assert_allclose(far.denoise(Z + 1e7, **own) - 1e7, near.denoise(Z, **own), atol=1e-3)
+
+
+def test_clusters_without_extent_can_be_drawn_from():
+    rng = np.random.default_rng(1)
+    centers = 6 * np.vstack([np.eye(2, 5), np.zeros(5)])
+    Z = centers[rng.integers(3, size=1000)] + rng.standard_normal((1000, 5))
+    model = NoisyKMeans(3, noise=noise.Gaussian(1.0), random_state=0).fit(Z)
+    assert np.isfinite(model.sample(20, random_state=0)).all()
+
+
+def test_more_patterns_of_missing_coordinates_than_can_be_told_apart_are_said(monkeypatch):
+    monkeypatch.setattr(reduction_module, "_MOST_NUMBERS", 64 * 36)
+    Z, law, _, means = errors_that_differ("gaps", 1500, 12)
+    Z = np.where(np.isnan(Z).all(axis=1, keepdims=True), 0.0, Z)
+    with pytest.warns(UserWarning, match="patterns of missing coordinates: the span"):
+        model = NoisyKMeans(3, noise=law, random_state=0).fit(Z)
+    assert closest_to(model.cluster_centers_, means) < 2.5
 
 
 def test_errors_are_projected_with_the_observations():

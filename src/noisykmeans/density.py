@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.ndimage import map_coordinates
@@ -147,8 +147,7 @@ class Density(Measure):
     def cell_moments(self, centers: ArrayLike) -> tuple[Array, Array]:
         """Masses and first moments of the cells, cut exactly through the voxels."""
         u = self._to_index(centers)
-        masses, moments = np.empty(len(u)), np.empty((len(u), 3))
-        _kernels.sweep.cell_moments(*self._sums, self._levels, self._metric, u, masses, moments)
+        masses, moments, _ = self._lloyd(u, (0, 0.0, 0.0))
         moments = moments[:, 3 - self.grid.dimension :]
         masses *= self.grid.cell_volume
         moments *= self.grid.cell_volume
@@ -158,18 +157,22 @@ class Density(Measure):
         """Lloyd's iterations, as for every measure, in one compiled loop."""
         u = self._to_index(centers)
         empty = smallest_mass(self.mass) / self.grid.cell_volume
-        n_iter = _kernels.sweep.lloyd(
-            *self._sums, self._levels, self._metric, u, max_iter, tol, empty
-        )
+        n_iter = self._lloyd(u, (max_iter, float(tol), empty))[2]
         return self._origin + u[:, 3 - self.grid.dimension :] * self.grid.spacing, n_iter
 
+    def _lloyd(self, u: Array, limits: tuple[int, float, float]) -> tuple[Array, Array, int]:
+        """Move centers in place; return masses and moments of cells in the kernels' units."""
+        masses, moments = np.empty(len(u)), np.empty((len(u), 3))
+        n_iter = _kernels.sweep.lloyd(self._sums, u, limits, masses, moments)
+        return masses, moments, n_iter
+
     @cached_property
-    def _sums(self) -> tuple[Array, Array]:
-        """Prefix sums of mass and moment along each row, and of whole rows."""
+    def _sums(self) -> Any:
+        """Prefix sums of mass and moment along each row and of whole rows, and the planes."""
         n0, n1, n2 = (1, 1, *self.grid.shape)[-3:]
         prefix, side = np.empty((n0, n1, n2 + 1, 2)), np.empty((n0, n1 + 1, 3))
         _kernels.sweep.prefix_sums(self.values.reshape(n0, n1, n2), prefix, side)
-        return prefix, side
+        return _kernels.sweep.Planes(prefix, side, self._levels, self._metric)
 
     @cached_property
     def _planes(self) -> int:

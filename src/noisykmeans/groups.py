@@ -140,7 +140,8 @@ class Groups:
         ends = np.cumsum(np.bincount(labels, minlength=len(kinds)))
         members = []
         for kind, rows in zip(kinds, np.split(order, ends[:-1]), strict=True):
-            sample = np.take(X, rows, axis=0)[:, kind.axes]
+            sample = np.take(X, rows, axis=0)
+            sample = sample if len(kind.axes) == X.shape[1] else sample[:, kind.axes]
             histogram = fill(restricted(grid, kind.axes), sample, weights[rows])
             members.append(Group(histogram, kind))
         return cls(grid, tuple(members))
@@ -221,7 +222,7 @@ class Groups:
             # Coefficients are conjugate to the c.f., and so is what they are multiplied with.
             sums[zero] += histogram.mass * phi * waves
             squares[zero] += histogram.mass * np.abs(phi) ** 2
-        estimate = np.divide(sums, squares, out=np.zeros_like(sums), where=squares > 0)
+        estimate = np.divide(sums, squares, out=np.zeros_like(sums), where=squares > 1e-290)
         return Spectrum(grid, estimate * self.noise.characteristic_function(t))
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -97,11 +97,12 @@ class MixturePosterior:
         """
         shares = np.zeros((len(Z), len(self.centers)))
         middle = self.centers.mean(axis=0)
+        origin = self._origin
         c = self.centers - middle
         halves = (c**2).sum(axis=1) / 2
         for rows, law, z in self._by_law(Z, labels, kinds):
             # A center is the closest one where <c, x> - |c|^2 / 2 is largest.
-            leads = (self._means_of_bumps(law) - middle) @ c.T - halves
+            leads = (self._means_of_bumps(law) - (middle - origin)) @ c.T - halves
             slope = c @ law.gain
             values, axes = np.linalg.eigh(law.covariance)
             draws = self._draws @ (axes * np.sqrt(np.maximum(values, 0))).T @ c.T
@@ -123,7 +124,7 @@ class MixturePosterior:
         means = np.empty(Z.shape)
         for rows, law, z in self._by_law(Z, labels, kinds):
             share = np.exp(log_softmax(self._logs(law, z), axis=1))
-            each = share @ self._means_of_bumps(law) + z @ law.gain.T
+            each = self._origin + (share @ self._means_of_bumps(law) + z @ law.gain.T)
             each[:, law.exact] = Z[rows][:, law.exact]
             means[rows] = each
         return means
@@ -157,9 +158,11 @@ class MixturePosterior:
         rng : numpy.random.Generator
             Source of randomness.
         """
-        m, C = self.bumps.means, self.bumps.covariance
+        m, C = self._placed, self.bumps.covariance
+        u = u - basis @ self._origin
         T = basis @ C @ basis.T
-        T += _RIDGE * max(np.trace(T), 1e-300) * np.eye(len(T))
+        spread = ((basis @ (m - self._shares @ m).T) ** 2).sum()
+        T += _RIDGE * max(np.trace(T), _RIDGE * spread, 1e-200) * np.eye(len(T))
         gain = C @ basis.T @ np.linalg.inv(T)
         seen = m @ basis.T
         precise = u @ np.linalg.inv(T)
@@ -170,7 +173,16 @@ class MixturePosterior:
         rest = rng.standard_normal((len(u), len(C))) @ (axes * np.sqrt(np.maximum(values, 0))).T
         rest -= rest @ basis.T @ basis
         across = m[bump] + (u - seen[bump]) @ gain.T
-        return np.asarray(across + (u - across @ basis.T) @ basis + rest)
+        return np.asarray(self._origin + (across + (u - across @ basis.T) @ basis + rest))
+
+    @cached_property
+    def _origin(self) -> Array:
+        """A point near which differences lose no digits."""
+        return np.asarray(self._shares @ self.bumps.means)
+
+    @cached_property
+    def _placed(self) -> Array:
+        return np.asarray(self.bumps.means - self._origin)
 
     @cached_property
     def _shares(self) -> Array:
@@ -186,12 +198,12 @@ class MixturePosterior:
 
     def _logs(self, law: _Law, z: Array) -> Array:
         """Return ``log r_b`` but for what all bumps have in common, of shape (n, b)."""
-        m = self.bumps.means[:, law.axes] @ law.whiten.T
+        m = self._placed[:, law.axes] @ law.whiten.T
         return np.asarray(z @ law.whiten.T @ m.T - (m**2).sum(axis=1) / 2 + np.log(self._shares))
 
     def _means_of_bumps(self, law: _Law) -> Array:
         """Return ``m_b - G m_b``: the mean of each bump where z is 0."""
-        m = self.bumps.means
+        m = self._placed
         return np.asarray(m - m[:, law.axes] @ law.gain.T)
 
     def _by_law(
@@ -203,7 +215,7 @@ class MixturePosterior:
             every = np.arange(len(Z)) if labels is None else np.flatnonzero(labels == i)
             for start in range(0, len(every), _ROWS):
                 rows = every[start : start + _ROWS]
-                yield rows, law, Z[rows][:, law.axes] - law.mean
+                yield rows, law, Z[rows][:, law.axes] - law.mean - self._origin[law.axes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,8 +253,9 @@ class _Law:
         S = kind.noise.width(r) if r else np.zeros((0, 0))
         mean = kind.noise.mean(r) if r else np.zeros(0)
         T = C[np.ix_(axes, axes)] + S
-        size = max(np.trace(T) / max(r, 1), np.trace(C) / len(C), 1e-300)
-        whiten = np.linalg.inv(np.linalg.cholesky(T + _RIDGE * size * np.eye(r)))
+        size = np.diag(T).max(initial=1e-300)
+        ridge = _RIDGE * np.maximum(np.diag(T), _RIDGE * size)
+        whiten = np.linalg.inv(np.linalg.cholesky(T + np.diag(ridge)))
         gain = C[:, axes] @ whiten.T @ whiten
         exact = np.array(axes, dtype=np.intp)[(np.diag(S) == 0) & (mean == 0)]
         return cls(axes, mean, gain, C - gain @ C[axes], whiten, exact)

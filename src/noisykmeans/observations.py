@@ -152,7 +152,7 @@ def closest(X: NDArray[Any], centers: Array) -> NDArray[np.int32]:
     labels = np.empty(len(X), dtype=np.int32)
     centers = np.asarray(centers, dtype=np.float64)
     origin = centers.mean(axis=0)  # near which differences lose no digits
-    relative = centers - origin
+    relative = np.ascontiguousarray(centers - origin)
 
     def block(rows: slice) -> None:
         _kernels.labels.closest(X[rows], origin, relative, labels[rows])

@@ -7,6 +7,7 @@ grid: the most likely mixture itself is quantised, by atoms drawn from it.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Problem", "Reduction", "reduced", "unreduced"]
 
 _STARTS = 3
+_MOST_NUMBERS = 2**19  # in the covariances of all kinds
 _MOST_SORTED = 20_000  # observations among which equal ones are merged, as it takes a copy
 
 
@@ -157,9 +159,35 @@ def _observed(problem: Problem) -> Observed:
     kinds = [Kind(noise, tuple(range(points.shape[1])))]
     if problem.errors is not None:
         labels, kinds = problem.errors.kinds(noise, weights, problem.scale)
+        kept = _frequent(labels, weights, points.shape[1])
+        if not kept.all():
+            points, weights, labels = points[kept], weights[kept], labels[kept]
+            used, labels = np.unique(labels, return_inverse=True)
+            kinds = [kinds[i] for i in used]
     elif len(points) <= _MOST_SORTED:
         points, weights = distinct(points, weights)
     return Observed(points, weights * (count(weights) / weights.sum()), kinds, labels)
+
+
+def _frequent(labels: NDArray[np.intp], weights: Array, d: int) -> NDArray[np.bool_]:
+    """Return the rows of the most frequent kinds, as many as there is time for; warn of others.
+
+    Only patterns of missing coordinates make so many kinds. The other rows still count on the
+    span of the centers.
+    """
+    masses, most = np.bincount(labels, weights), max(_MOST_NUMBERS // d**2, 64)
+    if len(masses) <= most:
+        return np.ones(len(labels), dtype=bool)
+    frequent = np.zeros(len(masses), dtype=bool)
+    frequent[np.argsort(-masses, kind="stable")[:most]] = True
+    kept = frequent[labels]
+    warnings.warn(
+        f"X has {len(masses)} patterns of missing coordinates: the span of the centers is found "
+        f"from the {most} most frequent ones, of {np.count_nonzero(kept)} of {len(labels)} rows",
+        UserWarning,
+        stacklevel=6,
+    )
+    return np.asarray(kept)
 
 
 def _projected(problem: Problem, method: Method, axes: Subspace, mean: Array) -> Task:

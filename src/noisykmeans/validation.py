@@ -99,16 +99,22 @@ def check_outside(histogram: Histogram, stacklevel: int) -> None:
     warnings.warn(f"{message} and is left out", UserWarning, stacklevel=stacklevel + 1)
 
 
-def warn_of_equal_centers(centers: Array) -> None:
-    """Warn where some centers are the same, as k-means does."""
+def warn_of_equal_centers(centers: Array, X: Array) -> None:
+    """Warn where some centers are the same, or there are fewer points than centers, as k-means."""
+    k = len(centers)
     different = len(np.unique(centers, axis=0))
-    if different < len(centers):
-        warnings.warn(
-            f"Number of distinct centers ({different}) found smaller than n_clusters "
-            f"({len(centers)}): without their errors the observations may be that few points",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    if different == k:
+        # Among a few rows there mostly are enough; else all are looked at.
+        some = len(np.unique(X[: 20 * k], axis=0))
+        different = some if some >= k or len(X) <= 20 * k else len(np.unique(X, axis=0))
+        if different >= k:
+            return
+    warnings.warn(
+        f"Number of distinct clusters ({different}) found smaller than n_clusters ({k}): without "
+        f"their errors the observations may be that few points",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def warn_of_noise(noise: Noise, scale: Array, n: float, axes: NDArray[np.intp]) -> None:

@@ -56,7 +56,8 @@ def bump_moments(rows: Rows, seen: Seen, masses: NDArray[Any], moments: NDArray[
     logs, white = np.empty(k), np.empty(d)
     for i in range(n):
         g = rows.parts[i]
-        white[:] = 0.0
+        for v in range(d):
+            white[v] = 0.0
         for u in range(d):
             x = rows.points[i, u] - rows.origin[u]
             for v in range(u, d):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["spread"]
 
 BLOCK = 64  # points whose masses are summed at once: draws look at sums first, then inside one
-LANES = 8  # sums of a block that run beside each other
 
 
 @kernel
@@ -31,12 +30,13 @@ def narrowed(
     Sums of blocks are filled with the mass ``weight * square`` of each.
     """
     d, m = points.shape
-    square, lanes = np.empty(BLOCK), np.empty(LANES)
+    square = np.empty(BLOCK)
     total = 0.0
     for b in range(sums.shape[0]):
         start = b * BLOCK
         n = min(BLOCK, m - start)
-        square[:] = 0.0
+        for i in range(BLOCK):
+            square[i] = 0.0
         for v in range(d):
             c = points[v, center]
             for i in range(n):
@@ -45,12 +45,12 @@ def narrowed(
             nearest = min(square[i], squares[start + i])
             nearer[start + i] = nearest
             square[i] = weights[start + i] * nearest
-        square[n:] = 0.0
-        lanes[:] = 0.0
-        for i in range(0, BLOCK, LANES):
-            for s in range(LANES):
-                lanes[s] += square[i + s]
-        sums[b] = lanes.sum()
+        half = BLOCK // 2
+        while half > 0:
+            for i in range(half):
+                square[i] += square[i + half]
+            half //= 2
+        sums[b] = square[0]
         total += sums[b]
     return total
 
@@ -93,7 +93,8 @@ def spread(
             sums[b] += weights[i]
         total += sums[b]
     chosen[0] = drawn(weights, squares, sums, uniform[0, 0] * total)
-    squares[:] = np.inf
+    for i in range(m):
+        squares[i] = np.inf
     total = narrowed(points, weights, chosen[0], squares, kept, sums_kept)
     for j in range(1, chosen.shape[0]):
         squares, kept = kept, squares

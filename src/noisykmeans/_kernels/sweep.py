@@ -22,7 +22,16 @@ from noisykmeans._kernels.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["cell_moments", "lloyd", "prefix_sums"]
+__all__ = ["Planes", "lloyd", "prefix_sums"]
+
+
+class Planes(NamedTuple):
+    """A density as `prefix_sums` fills it, where its planes stand, and how axes are measured."""
+
+    prefix: NDArray[Any]
+    side: NDArray[Any]
+    levels: NDArray[Any]
+    metric: NDArray[Any]
 
 
 class Workspace(NamedTuple):
@@ -182,36 +191,9 @@ def add(sums: NDArray[Any], i: int, j: int, a: float, part: tuple[float, float, 
 
 @kernel
 def sweep(
-    prefix: NDArray[Any],
-    side: NDArray[Any],
-    levels: NDArray[Any],
-    metric: NDArray[Any],
+    planes: Planes,
     centers: NDArray[Any],
     work: Workspace,
-    masses: NDArray[Any],
-    moments: NDArray[Any],
-) -> None:
-    """Fill masses and moments as `cell_moments` does, in given buffers."""
-    sort(centers, work.order)
-    leads_between(centers, work.order, metric, work.table)
-    work.sums[:] = 0.0
-    planes = levels.shape[0] // prefix.shape[0]
-    for s in range(levels.shape[0]):
-        add_plane(prefix[s // planes], side[s // planes], levels[s], work)
-    for i in range(centers.shape[0]):
-        p = work.order[i]
-        masses[p] = work.sums[i, 0] / planes
-        for v in range(3):
-            moments[p, v] = work.sums[i, v + 1] / planes
-
-
-@kernel
-def cell_moments(
-    prefix: NDArray[Any],
-    side: NDArray[Any],
-    levels: NDArray[Any],
-    metric: NDArray[Any],
-    centers: NDArray[Any],
     masses: NDArray[Any],
     moments: NDArray[Any],
 ) -> None:
@@ -219,32 +201,46 @@ def cell_moments(
 
     The planes of a node share its mass. Of centers at the same place the first owns the cell.
     """
-    work = workspace(centers.shape[0])
-    sweep(prefix, side, levels, metric, centers, work, masses, moments)
+    sort(centers, work.order)
+    leads_between(centers, work.order, planes.metric, work.table)
+    k = centers.shape[0]
+    for i in range(k):
+        for v in range(4):
+            work.sums[i, v] = 0.0
+    each = planes.levels.shape[0] // planes.prefix.shape[0]
+    for s in range(planes.levels.shape[0]):
+        add_plane(planes.prefix[s // each], planes.side[s // each], planes.levels[s], work)
+    for i in range(k):
+        p = work.order[i]
+        masses[p] = work.sums[i, 0] / each
+        for v in range(3):
+            moments[p, v] = work.sums[i, v + 1] / each
 
 
 @kernel
 def lloyd(
-    prefix: NDArray[Any],
-    side: NDArray[Any],
-    levels: NDArray[Any],
-    metric: NDArray[Any],
+    planes: Planes,
     centers: NDArray[Any],
-    max_iter: int,
-    tol: float,
-    smallest_mass: float,
+    limits: tuple[int, float, float],
+    masses: NDArray[Any],
+    moments: NDArray[Any],
 ) -> int:
     """Move centers to the means of their cells until none moves by more than ``tol`` spacings.
 
-    A center whose cell has no more than the smallest mass stays. Returns the number of moves.
+    The limits are the largest number of moves, ``tol``, and the mass up to which a cell counts as
+    empty: its center stays. Returns the number of moves; with none, all that is done is to fill
+    masses and moments as `sweep` does.
     """
+    max_iter, tol, smallest_mass = limits
     k = centers.shape[0]
     work = workspace(k)
     # A single row is a line: the way across it is no axis, and no center moves there.
-    first = 2 if prefix.shape[1] == 1 else 0
-    masses, moments = np.empty(k), np.empty((k, 3))
-    for iteration in range(max_iter):
-        sweep(prefix, side, levels, metric, centers, work, masses, moments)
+    first = 2 if planes.prefix.shape[1] == 1 else 0
+    iteration = 0
+    while True:
+        sweep(planes, centers, work, masses, moments)
+        if iteration == max_iter:
+            return max_iter
         largest = 0.0
         for j in range(k):
             if masses[j] > smallest_mass:
@@ -252,6 +248,6 @@ def lloyd(
                     c = moments[j, v] / masses[j]
                     largest = max(largest, abs(c - centers[j, v]))
                     centers[j, v] = c
-        if largest <= tol:
-            return iteration + 1
-    return max_iter
+        iteration += 1
+        if largest <= tol or iteration == max_iter:
+            return iteration

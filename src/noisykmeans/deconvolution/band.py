@@ -168,11 +168,13 @@ def raised_to_usable(
         [smallest_bandwidth(noise, window, b, axis, d) for axis, b in enumerate(bandwidth.tolist())]
     )
     raised[raised > bandwidth] *= 1.001  # off the very edge
-    signs = np.array(np.meshgrid(*[(-1.0, 1.0)] * d)).reshape(d, -1).T
-    while not (
-        np.abs(noise.characteristic_function(signs * window.support / raised)) >= 1 / LARGEST_GAIN
-    ).all():
-        raised *= 1.01
+    if d == 1:
+        return raised
+    border = np.ones((1, d)) if noise.independent else _border(d, 33 if d == 2 else 17)
+    share = _usable_share(noise, border * (window.support / raised), 512)
+    while share < 1:
+        raised = raised * 1.001 / share
+        share = _usable_share(noise, border * (window.support / raised), 512)
     return raised
 
 

@@ -39,6 +39,8 @@ _FIRST_STEPS = 15  # of each start, before only the best goes on
 _STEPS = 200
 _PASSES = 10  # over a large sample, from where a part of it has led to
 _GAIN = 1e-6  # of log-likelihood an observation, below which the steps end
+_FEW_AXES = 12  # so that a system of their pairs is small
+_RESIDUAL, _MOST_TURNS = 1e-8, 100
 _ROWS = 2**13  # whitened at a time: few enough to stay in the cache
 
 
@@ -272,6 +274,13 @@ class Sample:
         spread = np.diag(np.diag(self.covariance))
         return State(masses, moments, moments.sum(axis=0) / mass, spread, -np.inf)
 
+    def alike(self) -> Sample:
+        """Return the sample as if all errors were alike, and missing coordinates at the mean."""
+        d, seen = len(self.mean), np.ones((1, len(self.mean)), dtype=bool)
+        ends = np.array([len(self.points)])
+        errors = self.mean_errors.reshape(1, d, d)
+        return Sample(self.points, self.weights, ends, seen, errors, self.mean, self.origin)
+
     def best(self, family: Family, starts: Sequence[State]) -> State:
         """Run every start for a while, and the best of them until its likelihood rests."""
         first = [self._run(family, state, _FIRST_STEPS) for state in starts]
@@ -402,19 +411,49 @@ class Sample:
         With ``A_g = (C + S_g)^-1`` the slope of the likelihood vanishes where
         ``sum_g n_g A_g (W_g - S_g - C) A_g = 0``. With the A_g of the last C this is linear in C.
         """
-        d = len(self.mean)
         A, root = self._precisions(clean)
         unit = np.linalg.inv(root)
-        flat = A.reshape(-1, d * d)
-        pairs = ((flat.T * self.masses) @ flat).reshape(d, d, d, d)
-        system = pairs.transpose(0, 2, 1, 3).reshape(d * d, d * d)
-        sides = [
-            np.tensordot(self.masses, A @ (unit @ each @ unit.T) @ A, axes=1).ravel()
-            for each in (within, self.errors)
-        ]
-        solved = np.linalg.lstsq(system, np.transpose(sides), rcond=1e-12)[0].T.reshape(2, d, d)
-        W, S = root @ solved @ root.T
+        sides = np.array(
+            [
+                np.tensordot(self.masses, A @ (unit @ each @ unit.T) @ A, axes=1)
+                for each in (within, self.errors)
+            ]
+        )
+        # The system has d^2 unknowns: solved at once where that is little, else step by step.
+        solve = _at_once if len(root) <= _FEW_AXES else _by_conjugate_gradients
+        W, S = root @ solve(self.masses, A, sides) @ root.T
         return (W + W.T) / 2, (S + S.T) / 2
+
+
+def _at_once(masses: Array, A: Array, sides: Array) -> Array:
+    """Return the X with ``sum_g n_g A_g X A_g`` on each side, by least squares."""
+    d = A.shape[-1]
+    flat = A.reshape(-1, d * d)
+    pairs = ((flat.T * masses) @ flat).reshape(d, d, d, d)
+    system = pairs.transpose(0, 2, 1, 3).reshape(d * d, d * d)
+    solved = np.linalg.lstsq(system, sides.reshape(len(sides), -1).T, rcond=1e-12)[0]
+    return np.asarray(solved.T.reshape(sides.shape))
+
+
+def _by_conjugate_gradients(masses: Array, A: Array, sides: Array) -> Array:
+    """Return what `_at_once` does, with products of matrices only."""
+
+    def squares(X: Array) -> Array:
+        return np.asarray((X * X).sum(axis=(1, 2), keepdims=True))
+
+    weighted = masses[:, None, None] * A
+    X, rest = np.zeros_like(sides), sides.copy()
+    way, size = rest.copy(), squares(rest)
+    enough = _RESIDUAL**2 * size
+    for _ in range(_MOST_TURNS):
+        if (size <= enough).all():
+            break
+        image = np.array([(weighted @ each @ A).sum(axis=0) for each in way])
+        step = size / np.maximum((way * image).sum(axis=(1, 2), keepdims=True), 1e-300)
+        X, rest = X + step * way, rest - step * image
+        before, size = size, squares(rest)
+        way = rest + size / np.maximum(before, 1e-300) * way
+    return X
 
 
 def _chunks(part: slice, rows: slice) -> Iterator[slice]:

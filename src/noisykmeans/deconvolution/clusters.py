@@ -36,6 +36,7 @@ _STARTS = 8
 _ATOMS = 2**13
 _FEWEST_ATOMS = 128  # for one bump
 _RIDGE = 1e-12
+_MANY_PARTS = 32  # each takes inverses of matrices at every step
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ class Observed:
             ]
             sample = Sample.of_parts(points, [share[rows] for rows in parts], self.kinds, d)
         # A combination of features that does not vary must not make a covariance singular.
-        ridge = _RIDGE * np.trace(sample.covariance) / d * np.eye(d)
+        ridge = _RIDGE * np.diag(np.diag(sample.covariance))
         observed = sample.observed[:, :, None] & sample.observed[:, None, :]
         return replace(sample, errors=sample.errors + ridge * observed)
 
@@ -188,13 +189,30 @@ def _fits(
 ) -> list[tuple[float, Family, State]]:
     """Fit every family to centred points, and give ``-BIC / 2`` with it, for n observations."""
     d = len(sample.mean)
+    families = [family for family in FAMILIES if n_clusters > 1 or family.equal]
     states = principal_starts(sample, n_clusters, _STARTS if n_clusters > 1 else 1, rng)
+    if len(sample.ends) > _MANY_PARTS:
+        states = _starts_alike(sample, families, states)
     tried = []
-    for family in FAMILIES:
-        if n_clusters == 1 and not family.equal:
-            continue
+    for family in families:
         state = sample.best(family, states)
         states = [*states, state]
         penalty = family.n_parameters(n_clusters, d) * np.log(max(n, 1.0)) / 2
         tried.append((n * state.log_likelihood - penalty, family, state))
     return tried
+
+
+def _starts_alike(sample: Sample, families: list[Family], states: list[State]) -> list[State]:
+    """Return two starts for many parts: the best with errors that are alike, by likelihood.
+
+    They are those of the most frugal family and of the most lavish one.
+    """
+    alike = sample.alike()
+    whole = [alike.seen(s.means, s.covariance, log_shares(families[0], s)) for s in states]
+    starts = []
+    for family in (families[0], families[-1]):
+        state = alike.best(family, whole)
+        starts.append(
+            sample.seen(state.means, alike.clean(family, state), log_shares(family, state))
+        )
+    return starts

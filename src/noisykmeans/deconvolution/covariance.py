@@ -23,12 +23,15 @@ def clean_covariance(within: Array, errors: Array) -> Array:
     The maximum of the likelihood: in the axes in which ``within`` is 1, the eigenvalues s of the
     errors become ``max(1 - s, 0)``.
     """
-    values, axes = np.linalg.eigh(within)
+    diagonal = np.diag(within)
+    size = np.sqrt(np.maximum(diagonal, max(JITTER**2 * diagonal.max(), 1e-300)))
+    unit = np.multiply.outer(size, size)
+    values, axes = np.linalg.eigh(within / unit)
     values = np.maximum(values, JITTER * values[-1])
     root, inverse = axes * np.sqrt(values), (axes / np.sqrt(values)).T
-    noisy, turn = np.linalg.eigh(inverse @ errors @ inverse.T)
+    noisy, turn = np.linalg.eigh(inverse @ (errors / unit) @ inverse.T)
     turned = root @ turn
-    return np.asarray((turned * np.maximum(1 - noisy, 0)) @ turned.T)
+    return np.asarray((turned * np.maximum(1 - noisy, 0)) @ turned.T) * unit
 
 
 def round_variance(within: ArrayLike, errors: ArrayLike, shares: ArrayLike = 1.0) -> float:
@@ -43,10 +46,10 @@ def round_variance(within: ArrayLike, errors: ArrayLike, shares: ArrayLike = 1.0
     def slope(c: float) -> float:
         return float(share @ ((c + s - w) / (c + s) ** 2))
 
-    low = JITTER * float(share @ np.maximum(w, 0) / share.mean())
+    low = JITTER * float(w[(share > 0) & (w > 0)].min(initial=np.inf))
     high = float((w - s).max())
     if high <= low or slope(low) >= 0:
         return 0.0
     if slope(high) <= 0:  # the root itself, up to rounding
         return high
-    return float(brentq(slope, low, high, xtol=JITTER * high, rtol=1e-9))
+    return float(brentq(slope, low, high, xtol=low, rtol=1e-9))

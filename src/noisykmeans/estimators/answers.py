@@ -14,7 +14,6 @@ from noisykmeans.bootstrap import Walk, bootstrap, from_histogram
 from noisykmeans.distributed import lazy_rows
 from noisykmeans.errors import Errors, varies
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.estimators.rows import as_covariances
 from noisykmeans.mixture_posterior import MixturePosterior
 from noisykmeans.noise import Gaussian
 from noisykmeans.observations import closest
@@ -223,7 +222,7 @@ class Answers(GridEstimator):
         noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, X.shape[1])
         if varies(noise):
             noise.check_rows(len(X))
-        errors = Errors.of(X, as_covariances(X_err, X_cov, X), noise).restricted(varying)
+        errors = Errors.of(X, self._covariances(X_err, X_cov, X), noise).restricted(varying)
         noise = noise.marginal(varying.tolist()) if len(varying) < X.shape[1] else noise
         weights, most = np.ones(len(X)), posterior.most_laws
         labels, kinds = errors.kinds(noise, weights, posterior.scale, most)

@@ -99,7 +99,7 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             self.noise.check_rows(len(rows))
         errors = None
         if own or heavy(self.noise) or varies(self.noise) or np.isnan(box).any():
-            errors = Errors.of(rows, as_covariances(X_err, X_cov, rows), self.noise)
+            errors = Errors.of(rows, self._covariances(X_err, X_cov, rows), self.noise)
             errors.check_features()
         weights = None if sample_weight is None else check_weights(sample_weight, rows)
         counts = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
@@ -114,6 +114,9 @@ class GridEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         kept = None if weights is None else weights[counts]
         sample = Observations(rows[counts], kept, bounds(rows[counts]))
         return Rows(points, sample, errors and errors.rows(counts))
+
+    def _covariances(self, X_err: Any, X_cov: Any, X: Array) -> Array | None:
+        return as_covariances(X_err, X_cov, X, getattr(self, "feature_names_in_", None))
 
     def _without_errors(self, dimension: int, errors: Errors | None) -> bool:
         """Return whether the points are as good as clean: errors of size 0, and no smoothing."""

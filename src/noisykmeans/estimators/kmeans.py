@@ -245,6 +245,7 @@ class NoisyKMeans(
                 else:
                     reduction = unreduced(self._estimate(features, self.n_clusters, rng))
                 self._quantise(reduction, rows.sample.mass, rng)
+                warn_of_equal_centers(self.cluster_centers_, rows.sample.X)
                 self._keep_profile(rows)
             self._set_std_errors()
             self.labels_ = self._closest(rows.points, gaps=rows.errors is not None)
@@ -342,8 +343,6 @@ class NoisyKMeans(
             starts = [estimate.centers] if judged else [*starts, estimate.centers]
         best = lloyd_from_best(measure, starts, self.max_iter, self.tol)
         self.cluster_centers_ = self._embedded(space.lift(best.centers))
-        if varying.sum() > MAX_DIMENSION:
-            warn_of_equal_centers(self.cluster_centers_)
         self.inertia_ = (best.distortion + reduction.rest) * mass
         self.n_iter_ = best.n_iter
         components = np.zeros((reduction.axes.dimension, d))

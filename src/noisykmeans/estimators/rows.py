@@ -52,14 +52,18 @@ class Features(NamedTuple):
     axes: NDArray[np.intp]
 
 
-def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
+def as_covariances(
+    X_err: Any, X_cov: Any, X: Array, names: NDArray[Any] | None = None
+) -> Array | None:
     """Return the covariance of each row's errors, or raise where they are none.
 
-    Infinite variances stay; a value that X does not have needs no error.
+    Infinite variances stay; a value that X does not have needs no error. The names are those of
+    the features, if they have some.
     """
     if X_err is not None and X_cov is not None:
         raise ValueError("give X_err or X_cov, not both: X_cov holds the variances of X_err")
     if X_err is not None:
+        _check_order(X_err, names)
         sizes = _deviations(X_err, X)
         covariances = np.zeros((*X.shape, X.shape[1]))
         with np.errstate(over="ignore"):
@@ -69,8 +73,26 @@ def as_covariances(X_err: Any, X_cov: Any, X: Array) -> Array | None:
     return None if X_cov is None else _matrices(X_cov, X)
 
 
+def _check_order(X_err: Any, names: NDArray[Any] | None) -> None:
+    """Raise where errors have the names of the features in another order."""
+    columns = getattr(X_err, "columns", None)
+    if names is None or columns is None:
+        return
+    given, wanted = list(columns), list(names)
+    if given != wanted and set(given) == set(wanted):
+        raise ValueError(
+            f"X_err has the columns {given}, and X has {wanted}: errors are taken by their place, "
+            f"so bring them into the same order, with X_err[{wanted}]"
+        )
+
+
 def _numbers(values: Any, name: str) -> Array:
     check_plain(values, name)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} is a masked array, and errors cannot be missing: for values that were not "
+            f"observed put NaN in X, or fill {name} with infinity"
+        )
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import numpy as np
 
 from noisykmeans import seeding
 from noisykmeans.deconvolution import KernelDeconvolution
+from noisykmeans.deconvolution.band import raised_to_usable
 from noisykmeans.quantization import lloyd_from_best
 from noisykmeans.selection.candidates import task_limits
 
@@ -47,6 +48,7 @@ class Trial:
         """Centers drawn from the observations, and from the estimate with the largest bandwidth."""
         task = self.task
         _, widest = task_limits(task)
+        widest = raised_to_usable(widest, task.noise, task.window)
         smooth = plan_of(task).density(task.spectrum, tuple(widest.tolist())).projected()
         rng = np.random.RandomState(task.seed)
         return [
