@@ -1,8 +1,10 @@
 """The book builds without a warning, and documents every public name and no other."""
 
+import fcntl
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -40,8 +42,17 @@ def built(folder, *options):
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """The book, its examples not run."""
-    return built(tmp_path_factory.mktemp("book"), "-D", "plot_gallery=0")
+    """The book, its examples not run; built once for all processes of a run of the tests."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = tmp_path_factory.getbasetemp().parent / f"book-{run}"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "book").is_dir():
+            built(folder, "-D", "plot_gallery=0")
+    yield folder / "book"
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(folder)
 
 
 def documented(book):
