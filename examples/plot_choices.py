@@ -11,11 +11,12 @@ from noisykmeans import NoisyKMeans, noise
 from noisykmeans.datasets import make_mod1
 from noisykmeans.plots import DensityDisplay, SelectionDisplay
 
-X, Z, y = make_mod1(6, 200, random_state=0)
-law = noise.Gaussian((0, 6**0.5))
+X, Z, y = make_mod1(4, 500, random_state=0)
+law = noise.Gaussian((0, 2))
 
 # %%
-# Each axis gets a bandwidth of its own.
+# Each axis gets a bandwidth of its own. What is judged are the centers that it leads to, not how
+# smooth the density looks.
 
 model = NoisyKMeans(2, noise=law, deconvolution="kernel", random_state=0).fit(Z)
 print("bandwidth", model.bandwidth_.round(2))
