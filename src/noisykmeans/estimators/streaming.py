@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.batches import Batch, Complete, Iterated, Source
-from noisykmeans.distributed import Blocks, without_rows
+from noisykmeans.distributed import Blocks
 from noisykmeans.errors import heavy, varies
 from noisykmeans.estimators.base import GridEstimator
 from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
@@ -164,11 +164,6 @@ class Streaming(GridEstimator):
             self.labels_ = self.predict(X)
         return self
 
-    def _score_of_blocks(self, X: Any, sample_weight: Any) -> float:
-        """Return the sum of the scores of the blocks of a collection."""
-        check_is_fitted(self)
-        return Blocks(X, sample_weight).reduce(partial(_score, without_rows(self))) or 0.0
-
     def predict_batches(self, batches: Source | Iterable[Any]) -> Iterator[NDArray[np.int32]]:
         """Give the labels of one batch after the other, in a second pass over the data.
 
@@ -276,10 +271,6 @@ class Streaming(GridEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are centers, or rows to find them from."""
         return "cluster_centers_" in vars(self) or self.__dict__.get("_stream") is not None
-
-
-def _score(model: Any, batches: Iterator[Batch]) -> float:
-    return float(sum(model.score(b.X, sample_weight=b.sample_weight) for b in batches if b.n_rows))
 
 
 def _as_bounds(bounds: ArrayLike) -> Array:
