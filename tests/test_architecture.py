@@ -24,7 +24,7 @@ LAYERS = [
     {"persistence"},
     {"histogram", "spectrum", "measure", "density", "observations", "lattice"},
     {"groups", "partition", "profile", "seeding"},
-    {"cells", "summary"},
+    {"cells", "summary", "thinning"},
     {"stream"},
     {"deconvolution", "errors", "quantization", "subspace"},
     {"mixture_posterior", "posterior", "selection"},

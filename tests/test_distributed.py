@@ -184,6 +184,18 @@ def test_two_processes_give_the_centers_of_one_machine(client):
     np.testing.assert_array_equal(fitted.labels_.compute(), expected.labels_)
 
 
+def test_many_features_on_a_cluster_are_fitted_as_on_one_machine(client):
+    assert len(client.scheduler_info()["workers"]) == 2
+    rng = np.random.default_rng(0)
+    X = 6 * np.vstack([np.eye(2, 5), np.zeros(5)])[rng.integers(3, size=900)]
+    X += rng.standard_normal(X.shape)
+    far = NoisyKMeans(3, noise=noise.Gaussian(0.5), random_state=0)
+    far.fit(da.from_array(X, chunks=(200, 5)))
+    near = NoisyKMeans(3, noise=noise.Gaussian(0.5), random_state=0).fit_batches([X])
+    np.testing.assert_array_equal(far.cluster_centers_, near.cluster_centers_)
+    np.testing.assert_array_equal(far.labels_.compute(), near.predict(X))
+
+
 def deadly(block, marker):
     """End the process that works on the first block, once."""
     if not os.path.exists(marker):  # noqa: PTH110  as plain as it gets

@@ -225,9 +225,9 @@ def test_what_cannot_be_streamed_says_so():
         with pytest.raises(ValueError, match="partial_fit goes on with what partial_fit or a fit"):
             fitted.partial_fit(X)
     wide = np.random.default_rng(0).normal(size=(50, 5))
-    for attempt in (lambda m: m.fit_batches([wide]), lambda m: m.partial_fit(wide)):
-        with pytest.raises(ValueError, match="5 features vary, and a histogram has at most 3"):
-            attempt(NoisyKMeans(2, noise=noise.Gaussian(1.0)))
+    narrow = wide * [1, 1, 0, 0, 0]
+    with pytest.raises(ValueError, match="5 features vary, and a histogram has at most 3"):
+        NoisyKMeans(2, noise=noise.Gaussian(1.0)).partial_fit(narrow).partial_fit(wide)
     with pytest.raises(ValueError, match="there are no rows"):
         model(2).fit_batches([])
     with pytest.raises(ValueError, match="there are no rows"):

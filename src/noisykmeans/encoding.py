@@ -58,6 +58,7 @@ CLASSES = {
         "StepRate",
     ),
     "stream": ("Stream",),
+    "thinning": ("Thinned",),
     "subspace": ("Subspace",),
     "windows": ("Cubic", "FlatTop", "Gaussian", "Sinc"),
 }

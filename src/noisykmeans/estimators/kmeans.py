@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans.bootstrap import from_points, from_problem
-from noisykmeans.distributed import is_collection, lazy_rows
-from noisykmeans.errors import rows_alike
+from noisykmeans.distributed import is_collection
 from noisykmeans.estimators.answers import Answers
+from noisykmeans.estimators.closeness import Closeness
 from noisykmeans.estimators.exports import Exports
 from noisykmeans.estimators.plain import plain_kmeans
 from noisykmeans.estimators.streaming import Streaming
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.measure import distinct
-from noisykmeans.observations import closest, standard_deviation
+from noisykmeans.observations import standard_deviation
 from noisykmeans.parameters import (
     as_centers,
     as_resolution,
@@ -60,6 +59,7 @@ class NoisyKMeans(
     Exports,
     Streaming,
     Answers,
+    Closeness,
 ):
     """k-means for observations ``Z = X + eps`` with measurement errors ``eps`` of known law.
 
@@ -363,57 +363,6 @@ class NoisyKMeans(
         d = self.n_features_in_
         start = as_centers(start, n_clusters, d, "the centers that init returns")
         return space.project(start[:, np.isnan(self._constants)])
-
-    @lazy_rows
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Return the closest center of each observation, as in the paper.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Observations. After a fit that knew of errors, NaN stands for coordinates that were
-            not observed: the others decide. A row without any has the label -1.
-        """
-        rows, box = self._validated_new(X, missing=True)
-        return self._closest(rows, gaps=bool(np.isnan(box).any()))
-
-    def _closest(self, X: Array, *, gaps: bool) -> NDArray[np.int32]:
-        """Return labels; gaps tells that X may lack coordinates."""
-        observed = ~np.isnan(X) if gaps else None
-        if observed is None or observed.all():
-            return closest(X, self.cluster_centers_)
-        labels = np.full(len(X), -1, dtype=np.int32)
-        for rows in rows_alike(observed):
-            axes = observed[rows][0]
-            if axes.any():
-                labels[rows] = closest(X[rows][:, axes], self.cluster_centers_[:, axes])
-        return labels
-
-    @lazy_rows
-    def transform(self, X: ArrayLike) -> Array:
-        """Return the distances of observations to the centers, of shape (n, n_clusters).
-
-        Those of rows with missing coordinates are
-        `sklearn.metrics.pairwise.nan_euclidean_distances`.
-        """
-        X = self._check_new(X, missing=True)
-        distances = nan_euclidean_distances if np.isnan(X).any() else euclidean_distances
-        return np.asarray(distances(X, self.cluster_centers_), dtype=X.dtype)
-
-    def score(
-        self, X: ArrayLike, y: None = None, *, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return minus the weighted sum of squared distances to the closest center.
-
-        A missing coordinate adds nothing.
-        """
-        del y
-        if is_collection(X):
-            return self._score_of_blocks(X, sample_weight)
-        X = self._check_new(X, missing=True)
-        squares = (X - self.cluster_centers_[self._closest(X, gaps=True)]).astype(np.float64) ** 2
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return -float(weights @ np.nansum(squares, axis=1))
 
     def to_sklearn(self) -> KMeans:
         """Return a plain `sklearn.cluster.KMeans` with the same centers and predictions."""

@@ -29,9 +29,22 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Demand", "Gathered", "checked", "gathered", "profiled", "settled", "varying_axes"]
+__all__ = [
+    "Demand",
+    "Gathered",
+    "ManyAxesError",
+    "checked",
+    "gathered",
+    "profiled",
+    "settled",
+    "varying_axes",
+]
 
 T = TypeVar("T")
+
+
+class ManyAxesError(ValueError):
+    """More features vary than a histogram can hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +217,7 @@ def varying_axes(low: Array, high: Array, n: int | None) -> NDArray[np.intp]:
     """Return the features that are not constant, or raise where a grid cannot hold them."""
     axes = varying_features(range(n or 0), low, high)
     if len(axes) > MAX_DIMENSION:
-        raise ValueError(
+        raise ManyAxesError(
             f"{len(axes)} features vary, and a histogram has at most {MAX_DIMENSION} axes: choose "
             f"or project on at most {MAX_DIMENSION} features, or give the rows to fit at once, as "
             f"one array"

@@ -11,16 +11,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisykmeans.batches import Batch, Complete, Iterated, Source
-from noisykmeans.distributed import Blocks, without_rows
+from noisykmeans.distributed import Blocks
 from noisykmeans.errors import heavy, varies
 from noisykmeans.estimators.base import GridEstimator
-from noisykmeans.estimators.passes import Demand, checked, gathered, settled, varying_axes
+from noisykmeans.estimators.passes import (
+    Demand,
+    ManyAxesError,
+    checked,
+    gathered,
+    settled,
+    varying_axes,
+)
 from noisykmeans.grid import MAX_DIMENSION
 from noisykmeans.noise import Gaussian
 from noisykmeans.parameters import as_noise, as_resolution
 from noisykmeans.profile import Counts, Profile, counted
 from noisykmeans.reduction import unreduced
 from noisykmeans.stream import Stream
+from noisykmeans.thinning import Thinned, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -70,7 +78,8 @@ class Streaming(GridEstimator):
     n_clusters: int
     random_state: Any
     n_dropped_: int
-    _stream: Stream | None
+    _stream: Stream | Thinned | None
+    fit: Any
     _profile: Profile | None = None
     _check_lloyd: Any
     _quantise: Any
@@ -114,14 +123,15 @@ class Streaming(GridEstimator):
                 self._stream = None
                 for batch in source:
                     self._stream = self._added(batch)
-                sample = self._of_stream()
+                self._conclude(self._stream)
                 del self._stream
             else:
-                sample = gathered(source, partial(self._demand, own=source.has_errors), box)
-            self.n_features_in_ = len(sample.constants)
+                try:
+                    self._finish(gathered(source, self._demand_of(source), box))
+                except ManyAxesError:
+                    self._conclude(source.reduce(thinned))
             if names is not None:
                 self.feature_names_in_ = np.array(names, dtype=object)
-            self._finish(sample)
         return self
 
     @available_if(_has_law)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -164,11 +174,6 @@ class Streaming(GridEstimator):
             self.labels_ = self.predict(X)
         return self
 
-    def _score_of_blocks(self, X: Any, sample_weight: Any) -> float:
-        """Return the sum of the scores of the blocks of a collection."""
-        check_is_fitted(self)
-        return Blocks(X, sample_weight).reduce(partial(_score, without_rows(self))) or 0.0
-
     def predict_batches(self, batches: Source | Iterable[Any]) -> Iterator[NDArray[np.int32]]:
         """Give the labels of one batch after the other, in a second pass over the data.
 
@@ -200,7 +205,7 @@ class Streaming(GridEstimator):
         noise = Gaussian(0.0) if self.noise is None else as_noise(self.noise, d)
         return Demand(self._method(d), noise, as_resolution(self.resolution, d))
 
-    def _begun(self) -> Stream | None:
+    def _begun(self) -> Stream | Thinned | None:
         """Return the stream so far, or what a fit to all rows has kept of them; None at first."""
         if "_stream" in vars(self) or "cluster_centers_" not in vars(self):
             return self.__dict__.get("_stream")
@@ -228,12 +233,17 @@ class Streaming(GridEstimator):
     def _many_vary(self) -> bool:
         return int(np.isnan(self._constants).sum()) > MAX_DIMENSION
 
-    def _added(self, batch: Batch) -> Stream:
-        """Return the stream with one more batch."""
+    def _added(self, batch: Batch) -> Stream | Thinned:
+        """Return the stream with one more batch, or a sample where many features vary."""
         demand = self._demand(batch.X.shape[1])
         own = Profile.of(batch)
         checked(own, Counts(max(own.counts.rows, 1), missing=own.counts.missing))
         stream = self._stream
+        low, high = own.bounds
+        if isinstance(stream, Thinned):
+            return stream + Thinned.of(batch)
+        if stream is None and np.count_nonzero(high > low) > MAX_DIMENSION:
+            return Thinned.of(batch)
         if stream is None:
             stream = Stream(Profile.nothing(batch.X.shape[1]))
 
@@ -246,13 +256,28 @@ class Streaming(GridEstimator):
 
         return stream.added(batch, own, spacing, demand.noise)
 
-    def _of_stream(self) -> Gathered:
-        """Return what the stream has come to."""
-        stream = checked(self._stream, self._stream.profile.counts if self._stream else Counts())
-        return settled(stream, self._demand(stream.profile.bounds.shape[1]))
+    def _demand_of(self, source: Source) -> Callable[[int], Demand]:
+        return partial(self._demand, own=source.has_errors)
+
+    def _conclude(self, whole: Stream | Thinned | None) -> None:
+        """Set the centers, and all that tells of them, from all that was kept of the rows."""
+        if isinstance(whole, Thinned):
+            self._fit_sample(checked(whole, whole.counts))
+            return
+        stream = checked(whole, whole.profile.counts if whole else Counts())
+        self._finish(settled(stream, self._demand(stream.profile.bounds.shape[1])))
+
+    def _fit_sample(self, sample: Thinned) -> None:
+        """Fit a fair sample of the rows, where no histogram can hold them."""
+        kept = {n: vars(self)[n] for n in ("_stream", "feature_names_in_") if n in vars(self)}
+        self.fit(**sample.given)
+        self.__dict__.update(kept)
+        del self.labels_
+        self.n_dropped_ = sample.counts.dropped
 
     def _finish(self, sample: Gathered) -> None:
-        """Set the centers, and all that tells of them."""
+        """Set the centers, and all that tells of them, from histograms."""
+        self.n_features_in_ = len(sample.constants)
         if 0 < sample.counts.rows < self.n_clusters:
             raise ValueError(
                 f"n_samples={sample.counts.rows} should be >= n_clusters={self.n_clusters}: lower "
@@ -268,7 +293,7 @@ class Streaming(GridEstimator):
         """Compute what a stream has not computed yet."""
         if name in _PENDING and self.__dict__.get("_stream") is not None:
             with self._unchanged_on_error():
-                self._finish(self._of_stream())
+                self._conclude(self._stream)
             return self.__dict__[name]
         reason = f": {_NO_LAW}" if name == "partial_fit" else ""
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{reason}")
@@ -276,10 +301,6 @@ class Streaming(GridEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there are centers, or rows to find them from."""
         return "cluster_centers_" in vars(self) or self.__dict__.get("_stream") is not None
-
-
-def _score(model: Any, batches: Iterator[Batch]) -> float:
-    return float(sum(model.score(b.X, sample_weight=b.sample_weight) for b in batches if b.n_rows))
 
 
 def _as_bounds(bounds: ArrayLike) -> Array:
