@@ -1,5 +1,6 @@
 """The pages show what their scripts have made, and their code runs."""
 
+import csv
 import doctest
 import importlib.util
 import re
@@ -179,6 +180,22 @@ def test_pictures_are_what_their_scripts_draw(tmp_path, monkeypatch):
         # Libraries draw letters differently; another sample differs by more than ten.
         assert shown.shape == drawn.shape, name
         assert np.abs(shown - drawn).mean() < 8, name
+
+
+def test_start_page_states_the_figures_of_the_accuracy_table():
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    settings, ours, theirs = re.search(
+        r"On (\d+) settings .* at most ([\d.]+) times .* up to ([\d.]+) times", text
+    ).groups()
+    with (DOCS / "accuracy.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ratios = {
+        method: [float(row["ratio"]) for row in rows if row["method"] == method]
+        for method in ("default", "k-means on Z")
+    }
+    assert len(ratios["default"]) == int(settings)
+    assert max(ratios["default"]) <= float(ours)
+    assert max(ratios["k-means on Z"]) >= float(theirs)
 
 
 def test_every_picture_is_shown():
