@@ -81,7 +81,7 @@ class Histogram:
         axes = zip(self._shares, self.grid.nodes, strict=True)
         return np.array([share @ x for share, x in axes])
 
-    @property
+    @cached_property
     def scale(self) -> NDArray[np.float64]:
         """The standard deviation of the sample along each axis, about.
 

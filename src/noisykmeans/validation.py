@@ -102,11 +102,12 @@ def check_outside(histogram: Histogram, stacklevel: int) -> None:
 def warn_of_equal_centers(centers: Array, X: Array) -> None:
     """Warn where some centers are the same, or there are fewer points than centers, as k-means."""
     k = len(centers)
-    different = len(np.unique(centers, axis=0))
+    different = len(set(map(tuple, centers.tolist())))
     if different == k:
         # Among a few rows there mostly are enough; else all are looked at.
-        some = len(np.unique(X[: 20 * k], axis=0))
-        different = some if some >= k or len(X) <= 20 * k else len(np.unique(X, axis=0))
+        different = len(set(map(tuple, X[: 4 * k].tolist())))
+        if different < k and len(X) > 4 * k:
+            different = len(np.unique(X, axis=0))
         if different >= k:
             return
     warnings.warn(

@@ -60,6 +60,11 @@ class _ScaleFamily(Noise):
     def _covariance(self, dimension: int) -> NDArray[np.float64]:
         return np.diag(np.broadcast_to(self._variance * self._scale**2, dimension))
 
+    def mean(self, dimension: int) -> NDArray[np.float64]:
+        """``E eps = 0``, by symmetry."""
+        self.check_dimension(dimension)
+        return np.zeros(dimension)
+
     def marginal(self, axes: Sequence[int]) -> Noise:
         """Return the law of the given axes of ``eps``: of the same family."""
         if self.dimension is None:
@@ -202,6 +207,11 @@ class Gaussian(Noise):
         self.check_dimension(P.shape[1])
         S = P @ self._covariance(P.shape[1]) @ P.T
         return Gaussian.from_covariance((S + S.T) / 2)
+
+    def mean(self, dimension: int) -> NDArray[np.float64]:
+        """``E eps = 0``, by symmetry."""
+        self.check_dimension(dimension)
+        return np.zeros(dimension)
 
     def marginal(self, axes: Sequence[int]) -> Noise:
         """Return the law of the given axes of ``eps``."""
