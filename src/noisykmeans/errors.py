@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Errors", "gaussian", "heavy", "proper", "rows_alike", "varies"]
 
 _LARGEST = 10.0  # standard deviations of well-measured rows: larger errors leave nothing to know
+_LOOKED_AT = 2**17  # rows, for medians
 _FENCE = 5.0  # distances of the quartiles from the middle, where variances are infinite
 _BITS = 40  # axes whose patterns are whole numbers, with room for labels
 _TOLERANCE = 1e-8  # of symmetry and of eigenvalues, in the size of the matrix
@@ -106,12 +107,18 @@ class Errors:
                 observed[:, axis] &= np.abs(x - (low + high) / 2) <= _FENCE * (high - low)
         if self.covariances is None:
             return type(self)(None, observed, self.labels)
-        sizes = np.sqrt(self.covariances.diagonal(axis1=1, axis2=2))
-        for v, (size, seen) in enumerate(zip(sizes.T, self.observed.T, strict=True)):
-            half = np.median(size[seen])
-            better = X[seen & (size <= half), v]
+        step = max(len(X) // _LOOKED_AT, 1)
+        for v in range(X.shape[1]):
+            variances = self.covariances[:, v, v]
+            some, seen = variances[::step], self.observed[::step, v]
+            if not seen.any():
+                some, seen, step = variances, self.observed[:, v], 1
+            half = np.median(some[seen])
+            better = X[::step, v][seen & (some <= half)]
             # The better half itself stays: of a constant feature nothing else tells anything.
-            observed[:, v] &= (size <= half) | (size <= _LARGEST * float(better.std()))
+            largest = max(float(half), (_LARGEST * float(better.std())) ** 2)
+            if variances.max() > largest:
+                observed[:, v] &= variances <= largest
         return type(self)(self.covariances, observed, self.labels)
 
     def filled(self, X: Array) -> Array:

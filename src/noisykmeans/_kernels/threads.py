@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["BLOCK", "map_blocks", "map_each"]
+__all__ = ["BLOCK", "map_blocks", "map_each", "mapper"]
 
 BLOCK = 2**18  # rows: large against the cost of a call, small against any large sample
 
@@ -40,8 +41,15 @@ def map_each(function: Callable[[S], T], items: Sequence[S], size: int) -> Itera
 
     Threads are started where the items, each of that many values, are worth it together.
     """
-    if len(items) > 1 and len(items) * size >= _WORTH and joblib.cpu_count() > 1:
-        with ThreadPoolExecutor(min(len(items), joblib.cpu_count())) as pool:
-            yield from pool.map(function, items)
+    with mapper(len(items), size) as mapped:
+        yield from mapped(function, items)
+
+
+@contextmanager
+def mapper(n_items: int, size: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Give a `map` in threads that stay, for as many items of that many values, if worth it."""
+    if n_items > 1 and n_items * size >= _WORTH and joblib.cpu_count() > 1:
+        with ThreadPoolExecutor(min(n_items, joblib.cpu_count())) as pool:
+            yield pool.map
     else:
-        yield from map(function, items)
+        yield map

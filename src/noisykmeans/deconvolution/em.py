@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from noisykmeans.density import Density
 from noisykmeans.noise import Gaussian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -85,10 +85,11 @@ class EMDeconvolution:
             raise ValueError(f"the start is on {start.grid}, the observations {self.groups.grid}")
         g = np.maximum(start.values, 0)
         g = g / g.sum()
-        while True:
-            yield self._smooth(g)
-            g = g * np.maximum(self._factor(g), 0)
-            g /= g.sum()
+        with _kernels.threads.mapper(len(self._few), _TOGETHER * g.size) as mapped:
+            while True:
+                yield self._smooth(g)
+                g = g * np.maximum(self._factor(g, mapped), 0)
+                g /= g.sum()
 
     def log_likelihood(self, density: Density) -> float:
         """Return ``sum h log(k f)``, the mean log-probability of an observation's node."""
@@ -101,7 +102,12 @@ class EMDeconvolution:
             total += float(observed[filled] @ np.log(np.maximum(g[filled], 1e-300)))
         return total
 
-    def _factor(self, g: Array) -> Array:
+    @cached_property
+    def _few(self) -> list[slice]:
+        """The complete groups, a few at a time, and the same ones for any number of threads."""
+        return [slice(i, i + _TOGETHER) for i in range(0, len(self._complete), _TOGETHER)]
+
+    def _factor(self, g: Array, mapped: Callable[..., Iterator[Any]]) -> Array:
         """Return ``sum_g k_g^T (h_g / (k_g g))``.
 
         Groups of all axes share the first and the last transform: two are left for each.
@@ -116,11 +122,9 @@ class EMDeconvolution:
             back *= np.conj(transfers)
             return np.asarray(back.sum(axis=0))
 
-        total, count = np.zeros_like(g), len(self._complete)
-        if count:
-            # A few at a time, and the same ones for any number of threads.
-            few = [slice(i, i + _TOGETHER) for i in range(0, count, _TOGETHER)]
-            parts = _kernels.threads.map_each(complete, few, _TOGETHER * math.prod(padded))
+        total = np.zeros_like(g)
+        if self._few:
+            parts = mapped(complete, self._few)
             total += spectrum.inverse(sum(parts, start=0j * series), padded, shape)
         for member, blur in zip(self.groups.members, self._blurs, strict=True):
             missing = self._missing(member)
