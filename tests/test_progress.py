@@ -40,6 +40,15 @@ def test_a_table_shows_rows_speed_and_bytes_and_its_fit_is_the_same(tmp_path):
     np.testing.assert_array_equal(model.cluster_centers_, alone.cluster_centers_)
 
 
+def test_large_row_groups_are_read_in_small_pieces_under_a_bar_too(tmp_path):
+    console = Console(file=StringIO(), force_terminal=True)
+    with watched(table(tmp_path), console, purpose="labels") as seen:
+        sizes = [batch.n_rows for batch in seen]
+    assert sum(sizes) == 300_000
+    assert max(sizes) <= 2**16
+    assert "labels, pass 1" in console.file.getvalue()
+
+
 def test_batches_of_unknown_number_show_both_passes():
     text, _ = shown(Iterated(np.array_split(np.random.default_rng(0).normal(size=(9000, 1)), 9)))
     assert "pass 2" in text

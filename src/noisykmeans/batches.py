@@ -145,7 +145,7 @@ class Source(ABC):
 
     def __iter__(self) -> Iterator[Batch]:
         """Give the batches in their order."""
-        return map(self.read, self.parts())
+        return chain.from_iterable(map(self.pieces, self.parts()))
 
     def reduce(self, function: Callable[[Iterator[Batch]], T | None]) -> T | None:
         """Apply a function to runs of batches, and add the results; None where there are none.

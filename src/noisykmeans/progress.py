@@ -30,11 +30,14 @@ class Watched(Source):
         What is read.
     progress : rich.progress.Progress
         Where it is shown.
+    purpose : str
+        What the passes are made for, in a word or two.
     """
 
-    def __init__(self, source: Source, progress: Progress) -> None:
+    def __init__(self, source: Source, progress: Progress, purpose: str = "") -> None:
         self._source = source
         self._progress = progress
+        self._purpose = f"{purpose}, " if purpose else ""
         self._passes: list[TaskID] = []
 
     @property
@@ -69,7 +72,7 @@ class Watched(Source):
 
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source, and begin a line for this pass."""
-        name = f"pass {len(self._passes) + 1}"
+        name = f"{self._purpose}pass {len(self._passes) + 1}"
         self._passes.append(self._progress.add_task(name, total=self.n_rows, speed=""))
         yield from self._source.parts()
         task = self._progress.tasks[self._passes[-1]]
@@ -77,7 +80,13 @@ class Watched(Source):
 
     def read(self, part: Any) -> Batch:
         """Return the rows of a part, and count them."""
-        batch = self._source.read(part)
+        return self._counted(self._source.read(part))
+
+    def pieces(self, part: Any) -> Iterator[Batch]:
+        """Give the rows of a part as the source does, and count them."""
+        return map(self._counted, self._source.pieces(part))
+
+    def _counted(self, batch: Batch) -> Batch:
         now = self._passes[-1]
         self._progress.advance(now, batch.n_rows + batch.dropped)
         self._progress.update(now, speed=self._speed(now))
@@ -95,7 +104,9 @@ class Watched(Source):
 
 
 @contextmanager
-def watched(source: Source, console: Console | None = None) -> Iterator[Source]:
+def watched(
+    source: Source, console: Console | None = None, *, purpose: str = ""
+) -> Iterator[Source]:
     """Show how far the passes over a source have come, where there is a terminal.
 
     Elsewhere, in a file or a pipe, nothing is written. A cluster of Dask has a dashboard instead.
@@ -106,6 +117,8 @@ def watched(source: Source, console: Console | None = None) -> Iterator[Source]:
         What is going to be read.
     console : rich.console.Console or None
         Where it is shown; None is the standard error.
+    purpose : str
+        What the passes are made for, in a word or two.
 
     Examples
     --------
@@ -131,4 +144,4 @@ def watched(source: Source, console: Console | None = None) -> Iterator[Source]:
         bars.TimeRemainingColumn(compact=True),
     )
     with bars.Progress(*columns, console=console) as progress:
-        yield Watched(source, progress)
+        yield Watched(source, progress, purpose)

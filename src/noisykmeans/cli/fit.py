@@ -19,6 +19,7 @@ from noisykmeans.cli.output import (
 
 if TYPE_CHECKING:
     from noisykmeans.cli.columns import Columns
+    from noisykmeans.cli.passes import Passes
     from noisykmeans.cli.rows import Rows
     from noisykmeans.estimators import NoisyKMeans
     from noisykmeans.tables import Table
@@ -98,6 +99,9 @@ class _Places:
 @click.option("--out", type=FILE, help="The model, .npz, for predict and show.")
 @click.option("--labels", type=FILE, help="The label of each row, .csv or .parquet.")
 @click.option("--report", type=FILE, help="A page with pictures and tables, .html.")
+@click.option(
+    "--in-memory", is_flag=True, help="Read a large table at once, too, and not in batches."
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--json", "as_machine", is_flag=True, help="Print JSON, and all else as errors.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -107,7 +111,6 @@ def fit(  # noqa: PLR0913  the options of a command
     columns: str | None,
     errors: str,
     weights: str | None,
-    drop_missing: bool,
     out: Path | None,
     labels: Path | None,
     report: Path | None,
@@ -122,6 +125,9 @@ def fit(  # noqa: PLR0913  the options of a command
     the standard error of each value, or all rows share one law of errors, --noise. Without either
     it is k-means. Rows without a value are used for what they have, where there are errors.
 
+    A table of more than 8 million numbers is read in batches, with the same centers. Then rows
+    must be complete and errors known; numbers of clusters are compared on a fair sample.
+
     \b
     Example, for stars.csv with the columns x, y, x_err and y_err:
       noisykmeans fit stars.csv --clusters 3 --report stars.html
@@ -129,15 +135,15 @@ def fit(  # noqa: PLR0913  the options of a command
     places = _Places(out, labels, report, force)
     with plain_errors(debug=debug):
         places.check()
-        from noisykmeans.cli.rows import Rows, opened  # noqa: PLC0415
+        from noisykmeans.cli.rows import opened  # noqa: PLC0415
 
+        reading = {name: options.pop(name) for name in ("drop_missing", "in_memory")}
         model, numbers = _model(**options)
         opened_table = opened(table)
         chosen = _chosen(opened_table, columns, errors, weights)
         say(f"Columns: {', '.join(chosen.features)}", json=as_machine)
         say(f"Errors: {chosen.described()}", json=as_machine)
-        rows = Rows.read(opened_table, chosen, weights, drop=drop_missing)
-        rows.check(chosen, with_errors=model.noise is not None or rows.X_err is not None)
+        rows = _read(opened_table, chosen, weights, model, quiet=as_machine, **reading)
         if out is not None:
             from noisykmeans.persistence import check_savable  # noqa: PLC0415
 
@@ -146,7 +152,7 @@ def fit(  # noqa: PLR0913  the options of a command
             if len(numbers) > 1:
                 from noisykmeans.cli.counts import compare  # noqa: PLC0415
 
-                say(compare(model, rows, numbers), json=as_machine)
+                say(compare(model, rows.some(), numbers), json=as_machine)
             rows.fit(model, chosen)
         result = _Result(model, chosen, rows, told)
         result.write(places, table)
@@ -186,13 +192,36 @@ def _chosen(table: Table, columns: str | None, errors: str, weights: str | None)
     return choose(numeric, names_of(columns) if columns else None, errors, words)
 
 
+def _read(  # noqa: PLR0913  the options of a command
+    table: Table,
+    columns: Columns,
+    weights: str | None,
+    model: NoisyKMeans,
+    *,
+    drop_missing: bool,
+    in_memory: bool,
+    quiet: bool,
+) -> Rows | Passes:
+    """Return the rows as the fit takes them: all at once, or in batches where they are many."""
+    from noisykmeans.cli.passes import Passes, is_large  # noqa: PLC0415
+    from noisykmeans.cli.rows import Rows  # noqa: PLC0415
+
+    if not in_memory and is_large(table, columns, weights):
+        passes = Passes.over(table, columns, weights, drop=drop_missing, quiet=quiet)
+        passes.check(model)
+        return passes
+    rows = Rows.read(table, columns, weights, drop=drop_missing)
+    rows.check(columns, with_errors=model.noise is not None or rows.X_err is not None)
+    return rows
+
+
 @dataclass(frozen=True, eq=False)
 class _Result:
     """A fit, and what is told of it."""
 
     model: NoisyKMeans
     columns: Columns
-    rows: Rows
+    rows: Rows | Passes
     warnings: list[str]
 
     def write(self, places: _Places, table: Path) -> None:
@@ -201,13 +230,16 @@ class _Result:
             with written(places.out):
                 self.model.save(places.out)
         if places.labels is not None:
-            from noisykmeans.cli.rows import write_columns  # noqa: PLC0415
+            from noisykmeans.cli.sheets import write_columns  # noqa: PLC0415
 
-            write_columns({"label": self.rows.for_all(self.model.labels_, -1)}, places.labels)
+            labels = self.rows.labels(self.model)
+            write_columns(({"label": each} for each in labels), places.labels)
         if places.report is not None:
             from noisykmeans.report import write  # noqa: PLC0415
 
             facts = {"File": str(table), "Columns of errors": self.columns.described()}
+            if not hasattr(self.model, "labels_"):
+                facts["Observations"] = f"{self.rows.n_kept:,}"
             if self.warnings:
                 facts["Warnings"] = "; ".join(self.warnings)
             title = f"{table.name}: {_counted(len(self.model.cluster_centers_), 'cluster')}"
@@ -215,7 +247,7 @@ class _Result:
                 write(
                     self.model,
                     places.report,
-                    self.rows.X,
+                    self.rows.drawn(),
                     title=title,
                     facts=facts,
                     overwrite=places.force,
@@ -225,9 +257,9 @@ class _Result:
         """Print the centers, and where the files are."""
         from noisykmeans.cli.summary import as_rows  # noqa: PLC0415
 
-        lost = int((~self.rows.kept).sum())
+        lost = self.rows.n_lost
         title = _counted(len(self.model.cluster_centers_), "cluster")
-        title += f", {_counted(len(self.rows.X), 'row')}"
+        title += f", {_counted(self.rows.n_kept, 'row')}"
         title += f" ({lost:,} left out)" if lost else ""
         print_table(title, *as_rows(self.model))
         for name, path in places.named().items():
@@ -242,8 +274,8 @@ class _Result:
         columns = self.columns
         errors = dict(zip(columns.features, columns.errors, strict=True))
         more = {
-            "rows": len(self.rows.X),
-            "left_out": int((~self.rows.kept).sum()),
+            "rows": self.rows.n_kept,
+            "left_out": self.rows.n_lost,
             "columns": list(columns.features),
             "errors": errors if columns.has_errors else None,
             "files": places.named(),

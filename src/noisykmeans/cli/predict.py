@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,18 @@ import click
 from noisykmeans.cli.output import WrongUse, check_place, plain_errors, told_warnings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
+
+    from noisykmeans.batches import Batch
+    from noisykmeans.cli.columns import Columns
+    from noisykmeans.cli.passes import Passes
+    from noisykmeans.cli.rows import Rows
+    from noisykmeans.estimators import NoisyKMeans
+    from noisykmeans.tables import Table
+
+    Sheet = dict[str, NDArray[Any]]
 
 __all__ = ["predict"]
 
@@ -38,6 +50,9 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--denoise", is_flag=True, help="Add x_true for x: the estimate of the true point.")
 @click.option("--out", type=FILE, help="The labels, .csv or .parquet.  [default: printed]")
+@click.option(
+    "--in-memory", is_flag=True, help="Read a large table at once, too, and not in batches."
+)
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @click.option("--json", "as_machine", is_flag=True, help="Print the labels as JSON.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -50,6 +65,7 @@ def predict(  # noqa: PLR0913  the options of a command
     proba: bool,
     denoise: bool,
     out: Path | None,
+    in_memory: bool,
     force: bool,
     as_machine: bool,
     debug: bool,
@@ -68,7 +84,8 @@ def predict(  # noqa: PLR0913  the options of a command
         check_place(out, "--out", (".csv", ".parquet"), force=force)
         from noisykmeans.cli.columns import choose, names_of  # noqa: PLC0415
         from noisykmeans.cli.models import loaded, without_names  # noqa: PLC0415
-        from noisykmeans.cli.rows import Rows, opened  # noqa: PLC0415
+        from noisykmeans.cli.passes import is_large  # noqa: PLC0415
+        from noisykmeans.cli.rows import opened  # noqa: PLC0415
 
         fitted = loaded(model)
         opened_table = opened(table)
@@ -82,39 +99,90 @@ def predict(  # noqa: PLR0913  the options of a command
         chosen = choose(opened_table.numeric, wanted, taken)
         if taken != "none":
             click.echo(f"Errors: {chosen.described()}", err=True)
-        rows = Rows.read(opened_table, chosen)
-        nameless = without_names(fitted)
+        ask = _Asked(without_names(fitted), chosen, proba, denoise)
+        if not in_memory and is_large(opened_table, chosen):
+            ask.answer_in_batches(opened_table, out, as_machine=as_machine)
+        else:
+            ask.answer_at_once(opened_table, out, as_machine=as_machine)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What is to be told of rows."""
+
+    model: NoisyKMeans
+    columns: Columns
+    proba: bool
+    denoise: bool
+
+    def of(self, rows: Rows | Batch) -> Sheet:
+        """Return the columns that are asked for."""
+        found = {"label": self.model.predict(rows.X)}
+        if self.proba:
+            each = self.model.predict_proba(rows.X, X_err=rows.X_err)
+            found |= {f"p{j}": share for j, share in enumerate(each.T)}
+        if self.denoise:
+            points = self.model.denoise(rows.X, X_err=rows.X_err)
+            names = self.columns.features
+            found |= {f"{name}_true": x for name, x in zip(names, points.T, strict=True)}
+        return found
+
+    def answer_at_once(self, table: Table, out: Path | None, *, as_machine: bool) -> None:
+        """Write or print the columns of all rows."""
+        from noisykmeans.cli.rows import Rows  # noqa: PLC0415
+
+        rows = Rows.read(table, self.columns)
         with told_warnings():
-            found = {"label": nameless.predict(rows.X)}
-            if proba:
-                each = nameless.predict_proba(rows.X, X_err=rows.X_err)
-                found |= {f"p{j}": share for j, share in enumerate(each.T)}
-            if denoise:
-                points = nameless.denoise(rows.X, X_err=rows.X_err)
-                found |= {
-                    f"{name}_true": x for name, x in zip(chosen.features, points.T, strict=True)
-                }
-        _hand_over(found, out, as_machine=as_machine)
+            found = self.of(rows)
+        if not as_machine:
+            _hand_over([found], out)
+            return
+        if out is not None:
+            _write([found], out, as_machine=True)
+        _print_json(found)
+
+    def answer_in_batches(self, table: Table, out: Path | None, *, as_machine: bool) -> None:
+        """Write or print the columns of some rows after the others."""
+        from noisykmeans.cli.passes import Passes  # noqa: PLC0415
+
+        passes = Passes.over(table, self.columns, all_rows=True, quiet=out is None)
+        if as_machine:
+            raise WrongUse(
+                f"--json prints all labels at once, and {passes.why}: give --out labels.csv or "
+                f".parquet without --json, or --in-memory"
+            )
+        with told_warnings():
+            _hand_over(self._each(passes), out)
+
+    def _each(self, passes: Passes) -> Iterator[Sheet]:
+        with passes.shown("labels") as source:
+            yield from map(self.of, source)
 
 
-def _hand_over(found: dict[str, NDArray[Any]], out: Path | None, *, as_machine: bool) -> None:
+def _hand_over(sheets: Iterable[Sheet], out: Path | None) -> None:
     """Write columns to a file, or print them."""
     if out is not None:
-        from noisykmeans.cli.rows import write_columns  # noqa: PLC0415
+        _write(sheets, out)
+        return
+    from noisykmeans.cli.sheets import as_lines  # noqa: PLC0415
 
-        write_columns(found, out)
-        click.echo(f"Labels: {out}", err=as_machine)
-    if as_machine:
-        import json  # noqa: PLC0415
+    for lines in as_lines(sheets):
+        click.echo(lines)
 
-        named = {
-            "labels" if name == "label" else name: [
-                None if isnan(x) else x for x in values.tolist()
-            ]
-            for name, values in found.items()
-        }
-        click.echo(json.dumps(named))
-    elif out is None:
-        click.echo(",".join(found))
-        rows = zip(*(column.tolist() for column in found.values()), strict=True)
-        click.echo("\n".join(",".join(map(str, row)) for row in rows))
+
+def _write(sheets: Iterable[Sheet], out: Path, *, as_machine: bool = False) -> None:
+    from noisykmeans.cli.sheets import write_columns  # noqa: PLC0415
+
+    write_columns(sheets, out)
+    click.echo(f"Labels: {out}", err=as_machine)
+
+
+def _print_json(found: Sheet) -> None:
+    """Print columns for programs."""
+    import json  # noqa: PLC0415
+
+    named = {
+        "labels" if name == "label" else name: [None if isnan(x) else x for x in values.tolist()]
+        for name, values in found.items()
+    }
+    click.echo(json.dumps(named))

@@ -1,27 +1,28 @@
-"""The rows of a table as `NoisyKMeans` takes them, and labels on their way back to a file."""
+"""The rows of a table as `NoisyKMeans` takes them, all at once."""
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisykmeans.cli.output import WrongUse, written
+from noisykmeans.cli.output import WrongUse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from noisykmeans.batches import Batch
     from noisykmeans.cli.columns import Columns
     from noisykmeans.estimators import NoisyKMeans
     from noisykmeans.tables import Table
 
     Array = NDArray[np.float64]
 
-__all__ = ["Rows", "opened", "write_columns"]
+__all__ = ["Rows", "opened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,13 @@ class Rows:
         cls, table: Table, columns: Columns, weights: str | None = None, *, drop: bool = False
     ) -> Rows:
         """Read the columns, and leave out rows without a value where that is wanted."""
+        batch = table.select(columns.wanted, weights=weights).to_batch()
+        return cls.of(batch, columns, drop=drop)
+
+    @classmethod
+    def of(cls, batch: Batch, columns: Columns, *, drop: bool = False) -> Rows:
+        """Tell features from errors in a batch that has all of them."""
         wanted = columns.wanted
-        batch = table.select(wanted, weights=weights).to_batch()
         place = {name: batch.X[:, j] for j, name in enumerate(wanted)}
         if wanted == list(columns.features):
             X, X_err = batch.X, None
@@ -88,6 +94,28 @@ class Rows:
         model.fit(self.X, sample_weight=self.weights, X_err=self.X_err)
         model.feature_names_in_ = np.array(columns.features, dtype=object)
 
+    @property
+    def n_kept(self) -> int:
+        """The number of rows that count."""
+        return len(self.X)
+
+    @property
+    def n_lost(self) -> int:
+        """The number of rows that were left out."""
+        return int((~self.kept).sum())
+
+    def some(self) -> Rows:
+        """Rows to compare numbers of clusters on: these."""
+        return self
+
+    def labels(self, model: NoisyKMeans) -> Iterator[NDArray[Any]]:
+        """Give the labels of the fit for all rows of the table, -1 for those left out."""
+        yield self.for_all(model.labels_, -1)
+
+    def drawn(self) -> Array:
+        """Return what a report draws some of."""
+        return self.X
+
     def _check_errors(self, columns: Columns) -> None:
         """Raise where a value has no error, or none that can be one."""
         if self.X_err is None:
@@ -122,18 +150,3 @@ def opened(path: Path) -> Table:
     from noisykmeans.tables import open_table  # noqa: PLC0415  help does not need it
 
     return open_table(str(path))
-
-
-def write_columns(columns: dict[str, NDArray[Any]], path: Path) -> None:
-    """Write columns as CSV or Parquet, as the ending tells."""
-    with written(path):
-        if path.suffix.lower() == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as stream:
-                writer = csv.writer(stream, lineterminator="\n")
-                writer.writerow(columns)
-                writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
-        else:
-            import pyarrow as pa  # noqa: PLC0415  an extra
-            from pyarrow import parquet  # noqa: PLC0415
-
-            parquet.write_table(pa.table(columns), path)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisykmeans import __version__
 from noisykmeans.report import tables
-from noisykmeans.report.scene import MOST_POINTS, Scene
+from noisykmeans.report.scene import MOST_POINTS, Drawn, Scene
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,7 @@ _LONGEST_LAW = 120  # characters; longer ones are among the settings
 def write(  # noqa: PLR0913  keywords that users write
     model: NoisyKMeans,
     path: str | os.PathLike[str],
-    X: ArrayLike | None = None,
+    X: ArrayLike | Drawn | None = None,
     *,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
@@ -70,7 +70,7 @@ def write(  # noqa: PLR0913  keywords that users write
 
 def render(
     model: NoisyKMeans,
-    X: ArrayLike | None = None,
+    X: ArrayLike | Drawn | None = None,
     *,
     title: str | None = None,
     facts: Mapping[str, str] | None = None,
@@ -81,9 +81,9 @@ def render(
     ----------
     model : NoisyKMeans
         Fitted.
-    X : array of shape (n, d) or None
-        Observations to draw, 4000 of them at most. Without them the histogram that the model has
-        kept is drawn instead.
+    X : array of shape (n, d), Drawn or None
+        Observations to draw, 4000 of them at most, or those that were chosen before. Without them
+        the histogram that the model has kept is drawn instead.
     title : str or None
         The heading.
     facts : mapping of str to str, or None

@@ -21,13 +21,47 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MOST_AXES", "MOST_POINTS", "Scene"]
+__all__ = ["MOST_AXES", "MOST_POINTS", "Drawn", "Scene", "distance"]
 
 MOST_POINTS = 4000  # that are drawn
 MOST_AXES = 16  # to choose from
 _NODES = {1: 1024, 2: 160}  # along each axis of a picture, by the number of axes
 _CELLS = {1: 64, 2: 64}  # the same of a histogram, whose cells are to hold more than a few
 _STEPS = 2**16 - 1  # of the height of a density
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Observations that are drawn, and which rows they are.
+
+    Parameters
+    ----------
+    X : array of shape (m, d)
+        The observations.
+    rows : array of shape (m,)
+        Their numbers in the table, at equal distances.
+    """
+
+    X: Array
+    rows: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, X: ArrayLike) -> Self:
+        """Return some of the observations, at equal distances in their order."""
+        n = len(X)  # type: ignore[arg-type]
+        some = np.arange(0, n, distance(n))
+        return cls(X[some] if isinstance(X, np.ndarray) else np.asarray(X)[some], some)
+
+
+def distance(n: int) -> int:
+    """Return every how many of n rows one is drawn.
+
+    Examples
+    --------
+    >>> distance(100), distance(8001)
+    (1, 3)
+    """
+    return max(-(-n // MOST_POINTS), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +98,12 @@ class Scene:
             np.concatenate([np.eye(len(features))[kept], components[new]]),
         )
 
-    def data(self, X: ArrayLike | None) -> dict[str, Any]:
+    def data(self, X: ArrayLike | Drawn | None) -> dict[str, Any]:
         """Return all numbers of the pictures.
 
         Parameters
         ----------
-        X : array of shape (n, d) or None
+        X : array of shape (n, d), Drawn or None
             Observations; without them the histogram that the model has kept is drawn.
         """
         model = self.model
@@ -82,7 +116,7 @@ class Scene:
             "exact": self._exact(),
             "centers": _rounded(centers @ self.basis.T),
             "errors": None if known is None else _rounded(every.covariances(known)),
-            "points": None if X is None else self._points(X),
+            "points": None if X is None else self._points(_drawn(X)),
             "density": self._fields(model.density_, _NODES),
             "observed": None if X is not None else self._fields(_observed(model), _CELLS),
             "criterion": self._criterion(),
@@ -107,11 +141,9 @@ class Scene:
     def _choices(axes: Any) -> list[tuple[int, ...]]:
         return [(a,) for a in axes] + list(combinations(axes, 2))
 
-    def _points(self, X: ArrayLike) -> dict[str, Any]:
-        """Return some of the observations, at equal distances in their order."""
-        rows = len(X)  # type: ignore[arg-type]
-        some = np.arange(0, rows, max(-(-rows // MOST_POINTS), 1))
-        taken = X[some] if isinstance(X, np.ndarray) else np.asarray(X)[some]
+    def _points(self, drawn: Drawn) -> dict[str, Any]:
+        """Return the observations that are drawn."""
+        taken, some = drawn.X, drawn.rows
         columns = [View((), direction[None]).project(taken)[:, 0] for direction in self.basis]
         # Differences from the centers need fewer digits than the values.
         origin = _rounded(self.basis @ self.model.cluster_centers_.mean(axis=0))
@@ -152,6 +184,10 @@ class Scene:
             "candidates": _rounded(tried.candidates[order]),
             "criterion": _rounded(tried.criterion[order]),
         }
+
+
+def _drawn(X: ArrayLike | Drawn) -> Drawn:
+    return X if isinstance(X, Drawn) else Drawn.of(X)
 
 
 def _labels(model: NoisyKMeans, X: Array) -> NDArray[np.int32]:
