@@ -216,3 +216,15 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
     assert (tmp_path / "killed").exists()
     np.testing.assert_array_equal(fitted.cluster_centers_, expected)
     client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.usefixtures("threads")
+def test_an_empty_partition_has_empty_answers(tmp_path):
+    whole = frame(3)
+    empty = dd.concat([whole, whole[whole.x > 1e9]])
+    fitted = model().fit(empty)
+    assert len(fitted.labels_.compute()) == len(whole)
+    for answer in ("predict", "predict_proba", "denoise", "transform"):
+        assert len(getattr(fitted, answer)(empty).compute()) == len(whole)
+    fitted.report(tmp_path / "a.html", X=empty)
+    assert (tmp_path / "a.html").stat().st_size > 10_000

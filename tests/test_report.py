@@ -415,3 +415,12 @@ def test_one_feature_without_observations_is_drawn(browser, tmp_path):
     browser.open(path)
     assert colours(browser) > 2000
     assert browser.messages == []
+
+
+def test_columns_in_another_order_and_other_shapes_are_not_drawn(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["x", "y"])
+    fitted = NoisyKMeans(2, noise=noise.Gaussian(0.1), random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.report(tmp_path / "a.html", X=frame[["y", "x"]])
+    with pytest.raises(ValueError, match=r"X must have the shape \(n, 2\), as in the fit; got"):
+        fitted.report(tmp_path / "a.html", X=np.ones((5, 1)))

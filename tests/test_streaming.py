@@ -469,3 +469,23 @@ def test_no_warning_of_names_where_batches_are_predicted():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sum(map(len, fitted.predict_batches(table))) == 5000
+
+
+def test_columns_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(observed(2), columns=["x", "y"])
+    turned = frame[["y", "x"]]
+    with pytest.raises(ValueError, match=r"batches have different columns: \['x', 'y'\] and"):
+        model(2).fit_batches([frame, turned])
+    fitted = model(2).fit_batches([frame])
+    assert fitted.feature_names_in_.tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match=r"the table has the features \['y', 'x'\], and the model"):
+        list(fitted.predict_batches([turned]))
+
+
+def test_histograms_too_far_apart_are_not_joined():
+    near, far = fill(Grid((0.0,), (0.5,), (4,)), [[0.5]]), fill(Grid((2.0**60,), (0.5,), (4,)), [[2.0**60]])
+    with pytest.raises(ValueError, match=r"too far apart to be joined.*leave out .*1\.15\d*e\+18"):
+        joined(near, near, far)
+    with pytest.raises(ValueError, match="there are no histograms to join"):
+        joined()

@@ -240,3 +240,33 @@ def test_a_generator_is_known_to_be_read_once():
 def test_batches_that_are_none_are_refused(item, message):
     with pytest.raises(ValueError, match=message):
         Batch.of(item)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x;y;x_err\n1,5;-2,25;0,5\n3;4e-1;0,1\n",
+        "x;y;x_err\n1.5;-2.25;0.5\n3;0.4;0.1\n",
+        "# a table\n# of mine\nx, y, x_err\n1.5, -2.25, 0.5\n3, 0.4, 0.1\n",
+        "\ufeffx,y,x_err\r\n1.5,-2.25,0.5\r\n3,0.4,0.1\r\n",
+    ],
+    ids=["decimal commas", "semicolons", "comments and blanks", "byte order mark"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_is_read_as_people_write_it(text, packed, tmp_path):
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+    table = open_table(path)
+    assert table.names == ("x", "y", "x_err")
+    (batch,) = table
+    np.testing.assert_allclose(batch.X, [[1.5, -2.25, 0.5], [3, 0.4, 0.1]])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_file_that_lacks_a_column_is_told_in_any_order(first, tmp_path):
+    for i, names in enumerate((["x"], ["x", "y"])):
+        table = pa.table({name: [1.0, 2.0] for name in names})
+        pq.write_table(table, tmp_path / f"{(i + first) % 2}.parquet")
+    with pytest.raises(TableError, match="files differ"):
+        open_table(tmp_path)

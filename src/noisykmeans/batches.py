@@ -269,6 +269,26 @@ class Iterated(Source):
         """Give what the iterable does."""
         return iter(self._batches() if callable(self._batches) else self._batches)
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns of the first batch, if it has any and can be looked at."""
+        return None if self.once else _columns(next(self.parts(), None))
+
     def read(self, part: Any) -> Batch:
-        """Return the rows as a batch."""
+        """Return the rows as a batch, or raise where columns have other names or places."""
+        columns = _columns(part)
+        if columns is not None:
+            first = self.__dict__.setdefault("_first", columns)
+            if columns != first:
+                raise ValueError(
+                    f"batches have different columns: {list(first)} and {list(columns)}: give "
+                    f"them the same ones, in the same order"
+                )
         return Batch.of(part)
+
+
+def _columns(part: Any) -> tuple[str, ...] | None:
+    """Return the names of the features of a batch, None where not all are text."""
+    columns = getattr(part.X if isinstance(part, Batch) else part, "columns", None)
+    names = () if columns is None else tuple(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None

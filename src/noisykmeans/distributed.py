@@ -173,6 +173,7 @@ def _mapped(model: Any, name: str, X: Any, kwargs: dict[str, Any]) -> Any:
         model=sent,
         method=name,
         keywords=tuple(rows),
+        empty=seen[:0],
         new_axes=None if seen.ndim == 1 else {"l": seen.shape[1]},
         dtype=seen.dtype,
         concatenate=True,
@@ -180,8 +181,12 @@ def _mapped(model: Any, name: str, X: Any, kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _answer(X: Any, *rows: Any, model: Any, method: str, keywords: tuple[str, ...]) -> Any:
-    """Return what a model answers to the rows of a block."""
+def _answer(
+    X: Any, *rows: Any, model: Any, method: str, keywords: tuple[str, ...], empty: Any
+) -> Any:
+    """Return what a model answers to the rows of a block, which may have none."""
+    if not len(X):
+        return empty
     return getattr(model, method)(X, **dict(zip(keywords, rows, strict=True)))
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import glob
+import gzip
+import re
+from csv import reader
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +26,9 @@ __all__ = [
     "listed",
     "scan_options",
 ]
+
+_FIRST_LINES = 50  # of a text, from which its separators are told
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
 FORMATS = {
     ".parquet": "parquet",
@@ -91,10 +98,38 @@ def _format(path: Path) -> str | None:
     return next((FORMATS[end] for end in FORMATS if name.endswith(end)), None)
 
 
-def _of_files(paths: list[Path], root: Path | None) -> Any:
-    """Return files of one format as a dataset; folders named ``key=value`` add columns."""
+def _text_format(path: Path, delimiter: str) -> Any:
+    """Return how a table in text is read, by its first lines.
+
+    Lines that begin with # come before the header. Where it has semicolons and no commas, these
+    part the columns, and commas in numbers are decimal points. Blanks around names go.
+    """
     from pyarrow import csv  # noqa: PLC0415  an extra
     from pyarrow import dataset as ds  # noqa: PLC0415
+
+    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace") as file:
+        lines = list(islice(file, _FIRST_LINES))
+    comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    header = lines[comments].rstrip("\r\n") if lines else ""
+    point = "."
+    if delimiter == "," and ";" in header and "," not in header:
+        delimiter = ";"
+        cells = [cell for line in lines[comments + 1 :] for cell in line.split(";")]
+        point = "," if any(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells) else "."
+    names = [name.strip() for name in next(reader([header], delimiter=delimiter), [])]
+    padded = any(name != name.strip() for name in header.split(delimiter))
+    read = csv.ReadOptions(column_names=names if padded else None, skip_rows=comments + int(padded))
+    return ds.CsvFileFormat(
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+        convert_options=csv.ConvertOptions(decimal_point=point),
+        read_options=read,
+    )
+
+
+def _of_files(paths: list[Path], root: Path | None) -> Any:
+    """Return files of one format as a dataset; folders named ``key=value`` add columns."""
+    from pyarrow import dataset as ds  # noqa: PLC0415  an extra
 
     formats = {_format(path) for path in paths}
     if len(formats) > 1 or None in formats:
@@ -104,15 +139,15 @@ def _of_files(paths: list[Path], root: Path | None) -> Any:
             + (f" beside {paths[0]}" if odd != paths[0] else "")
         )
     kind: Any = formats.pop()
-    if kind == "tsv":
-        kind = ds.CsvFileFormat(parse_options=csv.ParseOptions(delimiter="\t"))
+    if kind in ("csv", "tsv"):
+        kind = _text_format(paths[0], "\t" if kind == "tsv" else ",")
     base = str(root) if root is not None and root.is_dir() else None
     return ds.dataset(
         [str(path) for path in paths], format=kind, partitioning="hive", partition_base_dir=base
     )
 
 
-def check_alike(dataset: Any, names: list[str]) -> None:
+def check_alike(dataset: Any, names: list[str], *, all_numbers: bool = False) -> None:
     """Raise where a file lacks a column that another one has, or holds other values there."""
     fragments = [f for f in dataset.get_fragments() if hasattr(f, "path")]
     if len(fragments) < 2:
@@ -120,13 +155,18 @@ def check_alike(dataset: Any, names: list[str]) -> None:
     first = fragments[0].physical_schema
     for fragment in fragments:
         schema = fragment.physical_schema
+        if all_numbers:  # what the first file lacks would be left out unnoticed
+            more = (f.name for f in schema if is_numeric(f.type) and str(f.type) != "null")
+            names = list(dict.fromkeys([*names, *more]))
         for name in names:
             if (name in schema.names) != (name in first.names):
                 raise TableError(
                     f"files differ: {fragment.path} has {listed(schema.names)}, and "
                     f"{fragments[0].path} {listed(first.names)}"
                 )
-            if name in schema.names and not is_numeric(schema.field(name).type):
+            if name in schema.names and (
+                is_numeric(schema.field(name).type) != is_numeric(first.field(name).type)
+            ):
                 raise TableError(
                     f"files differ: the column {name!r} is {schema.field(name).type} in "
                     f"{fragment.path}, and {first.field(name).type} in {fragments[0].path}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisykmeans.grid import Grid
+from noisykmeans.grid import MEMORY_LIMIT, Grid
 from noisykmeans.histogram import Histogram
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def spanning(*grids: Grid) -> Grid:
     >>> spanning(Grid((0.0,), (0.5,), (4,)), Grid((7.0,), (1.0,), (2,)))
     Grid(lower=(0.0,), spacing=(1.0,), shape=(9,))
     """
+    if not grids:
+        raise ValueError("there are no histograms to join: give one at least")
     dimensions = {grid.dimension for grid in grids}
     if len(dimensions) > 1:
         raise ValueError(f"histograms of {sorted(dimensions)} axes cannot be joined")
@@ -50,7 +52,16 @@ def spanning(*grids: Grid) -> Grid:
     step = np.max([grid.spacing for grid in grids], axis=0)
     first = np.min([np.floor(np.array(grid.lower) / step) for grid in grids], axis=0)
     last = np.max([np.ceil(np.array(grid.upper) / step) for grid in grids], axis=0)
-    shape = np.maximum(last - first + 1, 2).astype(int)
+    shape = np.maximum(last - first + 1, 2)
+    if not 8 * shape.prod() <= MEMORY_LIMIT:
+        middles = np.array([np.add(grid.lower, grid.upper) / 2 for grid in grids])
+        far = np.abs(middles - np.median(middles, axis=0)) / step
+        raise ValueError(
+            f"the histograms lie too far apart to be joined: {8 * shape.prod() / 2**30:.3g} GiB "
+            f"would be needed, above {MEMORY_LIMIT / 2**30:g} GiB; leave out what is far away on "
+            f"{grids[int(far.max(axis=1).argmax())]}"
+        )
+    shape = shape.astype(int)
     return Grid(tuple((first * step).tolist()), tuple(step.tolist()), tuple(shape.tolist()))
 
 

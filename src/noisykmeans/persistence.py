@@ -168,7 +168,15 @@ def _read(archive: zipfile.ZipFile, path: Path, limit: int) -> Any:
         _check_unchanged(header, arrays)
         return decode(header["content"], arrays.__getitem__)
     # Whatever a damaged file makes of the content: nothing else runs here.
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
 

@@ -134,7 +134,7 @@ class Table(Source):
         free = tuple(name for name in self.numeric if name not in used)
         chosen = free if columns is None else tuple(columns)
         table = Table(self.dataset, chosen, tuple(errors), weights, drop_missing)
-        check_alike(table.dataset, table._wanted)
+        check_alike(table.dataset, table._wanted, all_numbers=columns is None)
         return replace(table, dataset=as_floats(table.dataset, table._wanted))
 
     @cached_property
@@ -164,9 +164,10 @@ class Table(Source):
                 return None
             metadata = fragment.metadata
             for j, name in enumerate(self.columns):
-                chunks = list(_chunks(metadata, [name]))
+                chunks = [c for c in _chunks(metadata, [name]) if c.num_values]
                 known = [c.statistics for c in chunks if c.statistics and c.statistics.has_min_max]
-                if len(known) < metadata.num_row_groups:
+                # Half precision has its bounds as bytes.
+                if len(known) < len(chunks) or any(isinstance(s.min, bytes) for s in known):
                     return None
                 low[j] = min([low[j], *(float(s.min) for s in known)])
                 high[j] = max([high[j], *(float(s.max) for s in known)])
@@ -320,7 +321,9 @@ def _chunks(metadata: Any, names: list[str]) -> Iterator[Any]:
 
 
 def _ends_early(error: BaseException) -> TableError:
-    return TableError(f"the table cannot be read to its end: {first_line(error)}")
+    line = first_line(error)
+    hint = "; if that is the number of an object, name the features as columns" * ("range" in line)
+    return TableError(f"the table cannot be read to its end: {line}{hint}")
 
 
 def _matrix(columns: list[Any]) -> NDArray[Any]:

@@ -108,8 +108,8 @@ def names_of(text: str) -> list[str]:
 
 def _matches(name: str, numeric: Sequence[str]) -> list[str]:
     """Return the columns that by their names hold the errors of a column."""
-    patterns = {pattern.format(name).lower() for pattern in PATTERNS}
-    return [other for other in numeric if other.lower() in patterns and other != name]
+    patterns = {pattern.format(name.strip()).lower() for pattern in PATTERNS}
+    return [other for other in numeric if other.strip().lower() in patterns and other != name]
 
 
 def _only(name: str, matches: list[str], features: Sequence[str]) -> str | None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances, nan_euclidean_distances
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Closeness"]
 
 
-class Closeness(GridEstimator):
+class Closeness(TransformerMixin, GridEstimator):  # type: ignore[misc]  # wraps this transform
     """Answers that take the centers alone."""
 
     cluster_centers_: Array

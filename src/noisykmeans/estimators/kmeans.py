@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -54,7 +54,6 @@ __all__ = ["NoisyKMeans"]
 
 class NoisyKMeans(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     Exports,
     Streaming,

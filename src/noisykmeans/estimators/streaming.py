@@ -184,6 +184,12 @@ class Streaming(GridEstimator):
         """
         check_is_fitted(self)
         source = batches if isinstance(batches, Source) else Iterated(batches)
+        names, own = source.names, self.__dict__.get("feature_names_in_")
+        if names is not None and own is not None and names != tuple(own):
+            raise ValueError(
+                f"the table has the features {list(names)}, and the model was fitted to "
+                f"{list(own)}: open it with these columns, in this order"
+            )
         for batch in source:
             if batch.X.shape[1] != self.n_features_in_:
                 raise ValueError(

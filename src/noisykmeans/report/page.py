@@ -111,7 +111,7 @@ def render(
 
 def _summary(model: NoisyKMeans) -> str:
     """Return the fit in one sentence."""
-    k, labels = len(model.cluster_centers_), getattr(model, "labels_", None)
+    k, labels = len(model.cluster_centers_), tables.known_labels(model)
     rows = "" if labels is None else f" in {len(labels):,} observations"
     centers = "center that is" if k == 1 else f"{k} centers that are"
     if model.density_ is None:

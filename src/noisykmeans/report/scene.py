@@ -9,8 +9,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import _check_feature_names
 
 from noisykmeans.density import Density
+from noisykmeans.distributed import as_array, is_collection
 from noisykmeans.histogram import Histogram
 from noisykmeans.views import View, axes_of, center_errors, feature_names, marginal
 
@@ -46,11 +48,18 @@ class Drawn:
     rows: NDArray[np.intp]
 
     @classmethod
-    def of(cls, X: ArrayLike) -> Self:
+    def of(cls, X: Any, model: NoisyKMeans) -> Self:
         """Return some of the observations, at equal distances in their order."""
-        n = len(X)  # type: ignore[arg-type]
-        some = np.arange(0, n, distance(n))
-        return cls(X[some] if isinstance(X, np.ndarray) else np.asarray(X)[some], some)
+        if is_collection(X):
+            X = as_array(X)
+            X = X.compute_chunk_sizes() if np.isnan(X.shape[0]) else X
+        elif hasattr(X, "columns"):
+            _check_feature_names(model, X, reset=False)
+        d = model.n_features_in_
+        if np.ndim(X) != 2 or np.shape(X)[1] != d:
+            raise ValueError(f"X must have the shape (n, {d}), as in the fit; got {np.shape(X)}")
+        some = np.arange(0, len(X), distance(len(X)))
+        return cls(np.asarray(X[some]) if hasattr(X, "dtype") else np.asarray(X)[some], some)
 
 
 def distance(n: int) -> int:
@@ -116,7 +125,7 @@ class Scene:
             "exact": self._exact(),
             "centers": _rounded(centers @ self.basis.T),
             "errors": None if known is None else _rounded(every.covariances(known)),
-            "points": None if X is None else self._points(_drawn(X)),
+            "points": None if X is None else self._points(_drawn(X, model)),
             "density": self._fields(model.density_, _NODES),
             "observed": None if X is not None else self._fields(_observed(model), _CELLS),
             "criterion": self._criterion(),
@@ -186,8 +195,8 @@ class Scene:
         }
 
 
-def _drawn(X: ArrayLike | Drawn) -> Drawn:
-    return X if isinstance(X, Drawn) else Drawn.of(X)
+def _drawn(X: ArrayLike | Drawn, model: NoisyKMeans) -> Drawn:
+    return X if isinstance(X, Drawn) else Drawn.of(X, model)
 
 
 def _labels(model: NoisyKMeans, X: Array) -> NDArray[np.int32]:

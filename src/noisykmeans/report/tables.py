@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisykmeans import __version__
+from noisykmeans.distributed import is_collection
 from noisykmeans.views import axes_of, feature_names
 
 if TYPE_CHECKING:
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["clusters", "facts", "findings", "readable", "settings", "shares", "versions"]
+__all__ = [
+    "clusters",
+    "facts",
+    "findings",
+    "known_labels",
+    "readable",
+    "settings",
+    "shares",
+    "versions",
+]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 _LONGEST = 300  # characters of a setting
@@ -104,7 +114,7 @@ def settings(model: NoisyKMeans) -> str:
 def findings(model: NoisyKMeans) -> dict[str, str]:
     """Return what the fit has found beside the centers."""
     found = {"Clusters": str(len(model.cluster_centers_))}
-    labels = getattr(model, "labels_", None)
+    labels = known_labels(model)
     if labels is not None:
         found["Observations"] = f"{len(labels):,}"
         missing = int((labels == -1).sum())
@@ -125,6 +135,12 @@ def findings(model: NoisyKMeans) -> dict[str, str]:
     return found
 
 
+def known_labels(model: NoisyKMeans) -> NDArray[np.int32] | None:
+    """Return the labels of the fit, None where there are none or Dask has not computed them."""
+    labels = getattr(model, "labels_", None)
+    return None if is_collection(labels) else labels
+
+
 def versions() -> dict[str, str]:
     """Return what the fit was made with."""
     libraries = {name: version(name) for name in _LIBRARIES}
@@ -139,7 +155,7 @@ def versions() -> dict[str, str]:
 
 def _counts(model: NoisyKMeans) -> NDArray[np.intp] | None:
     """Return the number of observations with each label."""
-    labels = getattr(model, "labels_", None)
+    labels = known_labels(model)
     if labels is None:
         return None
     return np.bincount(labels[labels >= 0], minlength=len(model.cluster_centers_))
