@@ -269,6 +269,17 @@ def test_nothing_of_progress_is_written_to_a_pipe():
     assert "pass" not in done.stdout
 
 
+def test_labels_whose_reader_has_gone_end_quietly():
+    save(pd.concat([STARS] * 10))
+    call("fit", "stars.parquet", "-k", 3, *LAW, "--columns", "x,y", "--out", "m.npz")
+    command = [sys.executable, "-c", LOW, "predict", "m.npz", "stars.parquet"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout.readline() == "label\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
 def peak(*arguments):
     """The most memory that the command has held, in MB."""
     process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.DEVNULL)
