@@ -81,8 +81,8 @@ def plain_errors(*, debug: bool) -> Iterator[None]:
     """Tell errors in one line, the traceback before it if that is wanted."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit, click.Abort):
-        raise
+    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise  # click ends quietly where nobody reads on
     except Exception as error:
         if debug:
             traceback.print_exc()
