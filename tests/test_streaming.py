@@ -484,8 +484,11 @@ def test_columns_in_another_order_are_refused():
 
 
 def test_histograms_too_far_apart_are_not_joined():
-    near, far = fill(Grid((0.0,), (0.5,), (4,)), [[0.5]]), fill(Grid((2.0**60,), (0.5,), (4,)), [[2.0**60]])
-    with pytest.raises(ValueError, match=r"too far apart to be joined.*leave out .*1\.15\d*e\+18"):
+    near, far = (
+        fill(Grid((0.0,), (0.5,), (4,)), [[0.5]]),
+        fill(Grid((2.0**60,), (0.5,), (4,)), [[2.0**60]]),
+    )
+    with pytest.raises(ValueError, match=r"too far apart .* leave out .*1\.15\d*e\+18"):
         joined(near, near, far)
     with pytest.raises(ValueError, match="there are no histograms to join"):
         joined()

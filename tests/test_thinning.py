@@ -67,11 +67,6 @@ def test_errors_and_weights_stay_with_their_rows():
     assert set(sample.given) == {"X", "sample_weight", "X_err"}
 
 
-def test_weights_of_a_part_have_the_mass_of_the_whole(monkeypatch):
-    monkeypatch.setattr(thinning, "MOST_ROWS", 10)
-    assert Thinned.of(Batch(observed(70))).given["sample_weight"].sum() == pytest.approx(70)
-
-
 @pytest.mark.parametrize("way", ["batches", "generator", "partial_fit"])
 def test_batches_of_many_features_are_fitted_as_one_array(way):
     X = observed(900)

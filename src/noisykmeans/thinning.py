@@ -106,14 +106,11 @@ class Thinned:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What `fit` takes: rows, weights of the mass of the whole, and errors."""
+        """What `fit` takes: rows, their weights, and errors."""
         named = {}
         if self.errors is not None:
             named = {"X_cov" if self.errors.ndim == 3 else "X_err": self.errors}
-        weights = self.weights
-        if len(self.keys) == MOST_ROWS:
-            weights = weights * (self.counts.mass / weights.sum())
-        return {"X": self.rows, "sample_weight": weights, **named}
+        return {"X": self.rows, "sample_weight": self.weights, **named}
 
 
 def thinned(batches: Iterable[Batch]) -> Thinned | None:

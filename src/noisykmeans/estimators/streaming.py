@@ -279,6 +279,7 @@ class Streaming(GridEstimator):
         self.fit(**sample.given)
         self.__dict__.update(kept)
         del self.labels_
+        self.inertia_ *= sample.counts.mass / sample.weights.sum()  # of all rows
         self.n_dropped_ = sample.counts.dropped
 
     def _finish(self, sample: Gathered) -> None:
