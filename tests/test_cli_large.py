@@ -298,7 +298,7 @@ def test_memory_does_not_grow_with_the_table():
             X = rng.normal(size=(rows, 2)) + 5 * rng.integers(0, 3, (rows, 1))
             writer.write_table(pa.table({"x": X[:, 0], "y": X[:, 1]}, schema))
     options = ["-k3", "--noise", "gaussian:0.5", "--labels", "l.parquet", "--force"]
-    peak("fit", "stars.parquet", *LAW, "-k3", "--columns=x,y")  # compiled once
+    peak("fit", "large.parquet", *options)  # compiled once, which takes memory of its own
     large = peak("fit", "large.parquet", *options, "--out", "m.npz")
     whole = peak("fit", "large.parquet", *options, "--in-memory")
     assert parquet.read_metadata("l.parquet").num_rows == 5 * rows
