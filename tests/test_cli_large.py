@@ -280,13 +280,16 @@ def test_labels_whose_reader_has_gone_end_quietly():
         assert process.stderr.read() == ""
 
 
+# A process begins with the size of the one that started it, so a small one stands between.
+MEASURED = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"""
+
+
 def peak(*arguments):
     """The most memory that the command has held, in MB."""
-    process = subprocess.Popen([COMMAND, *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_maxrss / 1024
+    command = [sys.executable, "-c", MEASURED, COMMAND, *arguments]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.timing
