@@ -10,8 +10,9 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import joblib
 import numpy as np
+
+from noisykmeans._kernels.threads import n_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -176,12 +177,12 @@ class Source(ABC):
 
 def _in_threads(function: Callable[[Any], T], items: Iterator[Any]) -> Iterator[T]:
     """Apply a function to items, and give the results in their order, a few items at a time."""
-    n_threads = joblib.cpu_count()
+    threads = n_threads()
     pending: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         for item in items:
             pending.append(pool.submit(function, item))
-            if len(pending) > n_threads:
+            if len(pending) > threads:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 from scipy import fft
+
+from noisykmeans._kernels.threads import n_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +112,7 @@ def inverse(
 
 def _workers(padded: tuple[int, ...]) -> int:
     """Return the number of threads: one where starting more would take longer than they save."""
-    return joblib.cpu_count() if math.prod(padded) >= _LARGE else 1
+    return n_threads() if math.prod(padded) >= _LARGE else 1
 
 
 @lru_cache(maxsize=64)

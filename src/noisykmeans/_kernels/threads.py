@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ import joblib
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["BLOCK", "map_blocks", "map_each", "mapper"]
+__all__ = ["BLOCK", "map_blocks", "map_each", "mapper", "n_threads"]
 
 BLOCK = 2**18  # rows: large against the cost of a call, small against any large sample
 
@@ -21,6 +22,16 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+def n_threads() -> int:
+    """Return how many threads to start: one a core, or ``OMP_NUM_THREADS`` if that is less.
+
+    Workers of a cluster have a core each, say so there, and do not get in each other's way.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = joblib.cpu_count()
+    return min(cores, int(limit)) if limit.isdecimal() and int(limit) > 0 else cores
+
+
 def map_blocks(function: Callable[[slice], T], n: int, smallest: int = 0) -> Iterator[T]:
     """Apply a function to fixed blocks of n rows, and give the results in their order.
 
@@ -28,11 +39,11 @@ def map_blocks(function: Callable[[slice], T], n: int, smallest: int = 0) -> Ite
     """
     size = max(BLOCK, smallest)
     blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    n_threads = min(len(blocks), joblib.cpu_count()) if len(blocks) > 1 else 1
-    if n_threads == 1:
+    threads = min(len(blocks), n_threads()) if len(blocks) > 1 else 1
+    if threads == 1:
         yield from map(function, blocks)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(function, blocks)
 
 
@@ -48,8 +59,8 @@ def map_each(function: Callable[[S], T], items: Sequence[S], size: int) -> Itera
 @contextmanager
 def mapper(n_items: int, size: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Give a `map` in threads that stay, for as many items of that many values, if worth it."""
-    if n_items > 1 and n_items * size >= _WORTH and joblib.cpu_count() > 1:
-        with ThreadPoolExecutor(min(n_items, joblib.cpu_count())) as pool:
+    if n_items > 1 and n_items * size >= _WORTH and n_threads() > 1:
+        with ThreadPoolExecutor(min(n_items, n_threads())) as pool:
             yield pool.map
     else:
         yield map
