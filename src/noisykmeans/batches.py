@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Batch", "Complete", "Iterated", "Source"]
+__all__ = ["Around", "Batch", "Complete", "Iterated", "Source"]
 
 RUN = 8  # parts whose sums are kept together
 
@@ -188,8 +188,10 @@ def _in_threads(function: Callable[[Any], T], items: Iterator[Any]) -> Iterator[
             yield pending.popleft().result()
 
 
-class Complete(Source):
-    """A source without the rows that have a missing value: they are counted.
+class Around(Source):
+    """A source made of another one; what it does not say itself is what the other one says.
+
+    Bounds and the number of rows are not told: rows may have been left out.
 
     Parameters
     ----------
@@ -215,9 +217,24 @@ class Complete(Source):
         """Whether rows have errors of their own."""
         return self._source.has_errors
 
+    @property
+    def run(self) -> int:
+        """The number of parts whose sums are kept together."""
+        return self._source.run
+
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source."""
         return self._source.parts()
+
+
+class Complete(Around):
+    """A source without the rows that have a missing value: they are counted.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    """
 
     def read(self, part: Any) -> Batch:
         """Return the complete rows of a part."""

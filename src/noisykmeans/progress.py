@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from noisykmeans.batches import Source
+from noisykmeans.batches import Around
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from noisykmeans.batches import Batch
+    from noisykmeans.batches import Batch, Source
 
 __all__ = ["Watched", "watched"]
 
 _MEGA = 1e6
 
 
-class Watched(Source):
+class Watched(Around):
     """A source whose passes are shown: rows, rows and bytes per second, and the time that is left.
 
     Parameters
@@ -35,7 +35,7 @@ class Watched(Source):
     """
 
     def __init__(self, source: Source, progress: Progress, purpose: str = "") -> None:
-        self._source = source
+        super().__init__(source)
         self._progress = progress
         self._purpose = f"{purpose}, " if purpose else ""
         self._passes: list[TaskID] = []
@@ -49,26 +49,6 @@ class Watched(Source):
     def n_rows(self) -> int | None:
         """The number of rows of the source."""
         return self._source.n_rows
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the features."""
-        return self._source.names
-
-    @property
-    def once(self) -> bool:
-        """Whether the source can be read only once."""
-        return self._source.once
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether rows have errors of their own."""
-        return self._source.has_errors
-
-    @property
-    def run(self) -> int:
-        """The number of parts whose sums are kept together."""
-        return self._source.run
 
     def parts(self) -> Iterator[Any]:
         """Give the parts of the source, and begin a line for this pass."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisykmeans.batches import Batch, Source
+from noisykmeans.batches import Around, Batch
 from noisykmeans.cells import Cells, groups_of
 from noisykmeans.errors import Errors, gaussian
 from noisykmeans.estimators.rows import as_covariances
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from noisykmeans.batches import Source
     from noisykmeans.noise import Noise
 
     Array = NDArray[np.float64]
@@ -158,7 +159,7 @@ def _weighty(batch: Batch) -> Batch:
     return batch if kept is None else batch.rows(kept)
 
 
-class WellMeasured(Source):
+class WellMeasured(Around):
     """A source without rows whose errors leave nothing to know, which would stretch the grid.
 
     Parameters
@@ -170,17 +171,8 @@ class WellMeasured(Source):
     """
 
     def __init__(self, source: Source, limits: Array) -> None:
-        self._source = source
+        super().__init__(source)
         self._limits = limits
-
-    @property
-    def has_errors(self) -> bool:
-        """They have."""
-        return True
-
-    def parts(self) -> Iterator[Any]:
-        """Give the parts of the source."""
-        return self._source.parts()
 
     def read(self, part: Any) -> Batch:
         """Return the well-measured rows of a part."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from noisykmeans.cluster_count import STABLE
-from noisykmeans.plots.style import PALETTE, axes_or_new
+from noisykmeans.plots.style import PALETTE, Display
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ __all__ = ["ClusterCountDisplay"]
 
 
 @dataclass
-class ClusterCountDisplay:
+class ClusterCountDisplay(Display):
     """A criterion over the number of clusters.
 
     Parameters
@@ -93,17 +93,7 @@ class ClusterCountDisplay:
             count.stability >= STABLE,
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None
-            Where to draw.
-        title : str or None
-            A title for the Axes.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Any) -> None:
         ax.errorbar(self.n_clusters, self.values, self.errors, color=PALETTE[0], capsize=4)
         full = np.ones(len(self.n_clusters), dtype=bool) if self.stable is None else self.stable
         for chosen, face in ((full, PALETTE[0]), (~full, "white")):
@@ -113,6 +103,3 @@ class ClusterCountDisplay:
             best = self.values[self.n_clusters == self.chosen]
             ax.plot(self.chosen, best[0], "*", color="black", markersize=17, mec="white", zorder=3)
         ax.set(xlabel="number of clusters", ylabel=self.criterion, xticks=self.n_clusters)
-        ax.set_title(title)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

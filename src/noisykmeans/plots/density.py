@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from noisykmeans.plots.style import MAP, PALETTE, axes_or_new
+from noisykmeans.plots.style import MAP, PALETTE, Display
 from noisykmeans.views import View
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _ZERO = 1e-3  # of the height: less is left blank
 
 
 @dataclass
-class DensityDisplay:
+class DensityDisplay(Display):
     """The density of the clean points: a curve over one axis, shades over two.
 
     Parameters
@@ -87,17 +87,7 @@ class DensityDisplay:
             )
         return cls(density, view.names).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None
-            Where to draw.
-        title : str or None
-            A title for the Axes.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Any) -> None:
         f = self.density.values
         if self.density.grid.dimension == 1:
             (x,) = self.density.grid.nodes
@@ -114,6 +104,3 @@ class DensityDisplay:
             ax.contour(x, y, f.T, levels=levels[1:], colors="0.3", linewidths=0.5)
             ax.figure.colorbar(shades, ax=ax, label="density", ticks=ticks)
             ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        ax.set_title(title)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

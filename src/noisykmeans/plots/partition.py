@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
-from noisykmeans.plots.style import axes_or_new, look_of
+from noisykmeans.plots.style import Display, look_of
 from noisykmeans.views import View, center_errors
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ REACH = {1: 1.95996, 2: 2.44775}
 
 
 @dataclass
-class PartitionDisplay:
+class PartitionDisplay(Display):
     """The cells of centers over observations and, where there is one, the density.
 
     Stars are the centers, with the ellipses (on one axis, the bars) that hold 95 % of their
@@ -106,25 +106,12 @@ class PartitionDisplay:
             None if view.separates(centers) else model.predict(X)[some],
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None
-            Where to draw.
-        title : str or None
-            A title for the Axes.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Any) -> None:
         low, high = self._box()
         if self.centers.shape[1] == 1:
             self._draw_line(ax, low[0], high[0])
         else:
             self._draw_plane(ax, low, high)
-        ax.set_title(title)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _box(self) -> tuple[Array, Array]:
         """Return the bounds of all that is drawn, and a margin."""

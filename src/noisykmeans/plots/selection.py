@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from noisykmeans.plots.style import MAP, axes_or_new, look_of
+from noisykmeans.plots.style import MAP, Display, look_of
 from noisykmeans.views import axes_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _STAR: dict[str, Any] = {
 
 
 @dataclass
-class SelectionDisplay:
+class SelectionDisplay(Display):
     """The criterion of a rule over what it tried, where smaller is better.
 
     Over one axis a curve, over two the candidates in the plane, darker ones worse; over three a
@@ -100,24 +100,11 @@ class SelectionDisplay:
             return cls(*values, quantity="number of steps").plot(ax=ax)
         return cls(*values, axes_of(model)[0]).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None
-            Where to draw.
-        title : str or None
-            A title for the Axes.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Any) -> None:
         if self.candidates.shape[1] == 2:
             self._draw_plane(ax)
         else:
             self._draw_curves(ax)
-        ax.set_title(title)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_curves(self, ax: Any) -> None:
         """Draw the best criterion at each value along each axis."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-__all__ = ["MAP", "MARKERS", "PALETTE", "axes_or_new", "look_of"]
+__all__ = ["MAP", "MARKERS", "PALETTE", "Display", "axes_or_new", "look_of"]
 
 # Okabe and Ito's colours, distinct for the colour-blind; markers say the same again, for print.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -27,3 +27,30 @@ def axes_or_new(ax: Any) -> Any:
     except ImportError as error:
         raise ImportError("pictures need matplotlib: pip install 'noisykmeans[plot]'") from error
     return plt.subplots(layout="constrained")[1]
+
+
+class Display:
+    """A picture: values first, then `plot`, in scikit-learn's manner."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
+        """Draw on an Axes, a new one if None; it is ``ax_`` afterwards, its figure ``figure_``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None
+            Where to draw.
+        title : str or None
+            A title for the Axes.
+        """
+        ax = axes_or_new(ax)
+        self._draw(ax)
+        ax.set_title(title)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        """Draw on an Axes."""
+        raise NotImplementedError
