@@ -433,3 +433,13 @@ def test_million_rows_with_a_report_take_less_than_fifteen_seconds(tmp_path):
     )
     assert time.perf_counter() - start < 15
     assert report.stat().st_size < 6_000_000
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_numbers_of_objects_among_the_features_are_pointed_out(named):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": range(60), "x": rng.normal(size=60), "x_err": np.full(60, 0.1)})
+    frame.to_csv("ids.csv", index=False)
+    done = call("fit", "ids.csv", "--clusters", 2, *(["--columns", "id,x"] if named else []))
+    told = "Taken as features without error: id. If they are none: --columns x"
+    assert (told in done.stdout) != named

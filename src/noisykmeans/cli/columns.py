@@ -44,6 +44,12 @@ class Columns:
         """All columns that must be read, each once."""
         return list(dict.fromkeys([*self.features, *filter(None, self.errors)]))
 
+    @property
+    def without_errors(self) -> list[str]:
+        """The features that count as exact beside others that have errors."""
+        pairs = zip(self.features, self.errors, strict=True)
+        return [name for name, error in pairs if error is None and self.has_errors]
+
     def described(self) -> str:
         """Return in words which column holds the errors of which."""
         if not self.has_errors:

@@ -143,6 +143,14 @@ def fit(  # noqa: PLR0913  the options of a command
         chosen = _chosen(opened_table, columns, errors, weights)
         say(f"Columns: {', '.join(chosen.features)}", json=as_machine)
         say(f"Errors: {chosen.described()}", json=as_machine)
+        exact = chosen.without_errors
+        if columns is None and exact:
+            rest = ",".join(name for name in chosen.features if name not in exact)
+            say(
+                f"Taken as features without error: {', '.join(exact)}. If they are none: "
+                f"--columns {rest}",
+                json=as_machine,
+            )
         rows = _read(opened_table, chosen, weights, model, quiet=as_machine, **reading)
         if out is not None:
             from noisykmeans.persistence import check_savable  # noqa: PLC0415
